@@ -11,15 +11,20 @@ package protocol ProjectStore: Sendable {
 
     /// Stores a version, whole or not at all, and tells other gateways. The audit log gets what changed in the same commit.
     ///
-    /// - Returns: its number; `nil`: another one was stored since ``NewProjectVersion/base``, and this one was not.
+    /// - Returns: its number; `nil`: another one was stored since ``NewProjectVersion/base``, or that one sealed anew, and
+    ///   this one was not stored.
     func store(_ version: NewProjectVersion) async throws(StoreError) -> Int64?
 
-    /// Replaces what is sealed of the versions that are kept; what they say stays. The audit log gets an entry for each
-    /// project of the newest.
+    /// Replaces what is sealed of the versions that are kept, and tells other gateways; what they say stays. The audit log
+    /// gets an entry for each project of the newest.
     ///
-    /// - Parameter versions: all of them, as they were read.
-    /// - Returns: `false`: there is another version by now, and nothing was replaced.
-    func replaceSeals(of versions: [StoredProjects], by credential: CredentialUse) async throws(StoreError) -> Bool
+    /// - Parameters:
+    ///   - all: the versions that are kept, as ``projectVersions()`` gave them.
+    ///   - versions: those of them that stay, with their new seals and checks; others are removed.
+    /// - Returns: `false`: another one was stored since, or one sealed anew, and nothing was replaced or removed.
+    func replaceSeals(
+        of all: [ProjectVersion], with versions: [StoredProjects], by credential: CredentialUse
+    ) async throws(StoreError) -> Bool
 
     /// Notes what a gateway says of the stored projects, for ``NodeStore/nodes()``.
     func note(_ standing: ProjectStanding, ofNode number: Int64) async throws(StoreError)

@@ -19,6 +19,8 @@ struct Failure: Error, Hashable, CustomStringConvertible {
         case software = 70
         /// A file or disk that can't be read or written (EX_IOERR).
         case inputOutput = 74
+        /// What others may mend, so that it is worth another try (EX_TEMPFAIL).
+        case temporary = 75
         /// A wrong configuration (EX_CONFIG).
         case configuration = 78
     }

@@ -357,6 +357,14 @@ struct ConfigurationTests {
                 + "did you mean HERALD_APNS_BAD_DEVICE_TOKENS_SHARE?"
         ),
         (
+            ["HERALD_SECRETS_KEY_FORMR": "x"],
+            "HERALD_SECRETS_KEY_FORMR: unknown environment variable; did you mean HERALD_SECRETS_KEY_FORMER?"
+        ),
+        (
+            ["HERALD_SECRET_KEY": "x"],
+            "HERALD_SECRET_KEY: unknown environment variable; did you mean HERALD_SECRETS_KEY?"
+        ),
+        (
             ["HERALD_LISTEN_PROT": "1"],
             "HERALD_LISTEN_PROT: unknown environment variable; did you mean HERALD_LISTEN_PORT?"
         ),

@@ -27,13 +27,17 @@ struct ProjectTableTests {
         }
 
         func store(_ projects: [StoredProject], on base: Int64) async throws -> Int64? {
+            try await store(projects, on: try await nodes.storedProjects(version: base)?.version)
+        }
+
+        func store(_ projects: [StoredProject], on base: ProjectVersion?) async throws -> Int64? {
             let changes = Dictionary(
                 uniqueKeysWithValues: projects.map {
                     ($0.id, NewProjectVersion.Change(.projectApplied, ["change": "added"]))
                 })
             return try await nodes.store(
                 NewProjectVersion(
-                    projects: projects, base: base, note: "apply \(base)", program: "1.0", keyCheck: [9],
+                    projects: projects, base: base, note: "apply \(base?.number ?? 0)", program: "1.0", keyCheck: [9],
                     credential: CredentialUse(id: "command", name: "ada"), changes: changes))
         }
     }
@@ -92,12 +96,35 @@ struct ProjectTableTests {
             first.version.keyCheck = [7]
             first.projects[0].sealed = [8]
             _ = try await scene.store([try Self.project("a", "newer")], on: 1)
-            #expect(try await !scene.nodes.replaceSeals(of: [first], by: .gateway))
+            let all = try await scene.nodes.projectVersions()
+            #expect(try await !scene.nodes.replaceSeals(of: [all[1]], with: [first], by: .gateway))
             #expect(try await scene.nodes.storedProjects(version: 1)?.version.keyCheck == [9])
             let second = try #require(try await scene.nodes.storedProjects())
-            #expect(try await scene.nodes.replaceSeals(of: [second, first], by: .gateway))
+            #expect(try await scene.nodes.replaceSeals(of: all, with: [second, first], by: .gateway))
             #expect(try await scene.nodes.storedProjects(version: 1) == first)
             #expect(try await scene.nodes.storedProjects() == second)
+            // As they were before.
+            #expect(try await !scene.nodes.replaceSeals(of: all, with: [second], by: .gateway))
+            #expect(try await scene.nodes.projectVersions().map(\.number) == [2, 1])
+            let now = try await scene.nodes.projectVersions()
+            #expect(try await scene.nodes.replaceSeals(of: now, with: [second], by: .gateway))
+            #expect(try await scene.nodes.projectVersions() == [second.version])
+        }
+    }
+
+    /// What was made before all was sealed anew is sealed with the key from before, and is not stored.
+    @Test func aVersionThatWasMadeBeforeAResealIsNotStored() async throws {
+        try await Scene.with { scene in
+            _ = try await scene.store([try Self.project("a")], on: 0)
+            var first = try #require(try await scene.nodes.storedProjects())
+            let base = first.version
+            first.version.keyCheck = [7]
+            _ = try await scene.nodes.catchUp()
+            #expect(try await scene.nodes.replaceSeals(of: [base], with: [first], by: .gateway))
+            #expect(try await scene.nodes.catchUp().contains(.storedProjects))
+            #expect(try await scene.store([try Self.project("b")], on: base) == nil)
+            #expect(try await scene.nodes.storedProjects() == first)
+            #expect(try await scene.store([try Self.project("b")], on: first.version) == 2)
         }
     }
 

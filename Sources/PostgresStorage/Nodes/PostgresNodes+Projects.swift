@@ -27,10 +27,14 @@ extension PostgresNodes: ProjectStore {
     }
 
     package func replaceSeals(
-        of versions: [StoredProjects], by credential: CredentialUse
+        of all: [ProjectVersion], with versions: [StoredProjects], by credential: CredentialUse
     ) async throws(StoreError) -> Bool {
         try await write { db, now in
-            try ProjectTable(db: db).replaceSeals(of: versions, by: credential, at: now)
+            guard try ProjectTable(db: db).replaceSeals(of: all, with: versions, by: credential, at: now) else {
+                return false
+            }
+            try Self.tell(db)
+            return true
         }
     }
 

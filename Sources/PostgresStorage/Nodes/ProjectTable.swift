@@ -18,6 +18,7 @@ struct ProjectTable {
         INSERT INTO stored_project (version, project, file, document, sealed) VALUES (?, ?, ?, ?, ?)
         """
     private static let removal = "DELETE FROM project_version WHERE version <= ?"
+    private static let singleRemoval = "DELETE FROM project_version WHERE version = ?"
     private static let keyChange = "UPDATE project_version SET key_check = ? WHERE version = ?"
     private static let sealChange = "UPDATE stored_project SET sealed = ? WHERE version = ? AND project = ?"
 
@@ -33,11 +34,7 @@ struct ProjectTable {
 
     /// A version with its projects; `nil`: it is not there.
     func projects(of version: Int64) throws -> StoredProjects? {
-        let row = try db.statement(Self.byVersion)
-        row.bind(version)
-        guard try row.next() else { return nil }
-        let head = Self.version(row)
-        row.reset()
+        guard let head = try head(of: version) else { return nil }
         let rows = try db.statement(Self.ofVersion)
         rows.bind(version)
         var projects: [StoredProject] = []
@@ -47,6 +44,15 @@ struct ProjectTable {
                 StoredProject(id: id, file: rows.text(1), text: rows.text(2), sealed: rows.bytes(3)))
         }
         return StoredProjects(version: head, projects: projects)
+    }
+
+    /// A version without its projects; `nil`: it is not there.
+    private func head(of version: Int64) throws -> ProjectVersion? {
+        let row = try db.statement(Self.byVersion)
+        row.bind(version)
+        guard try row.next() else { return nil }
+        defer { row.reset() }
+        return Self.version(row)
     }
 
     /// The versions that are kept, newest first.
@@ -68,10 +74,10 @@ struct ProjectTable {
 
     /// Stores a version, and forgets what is older than those that are kept.
     ///
-    /// - Returns: its number; `nil`: it was made from another version than the newest.
+    /// - Returns: its number; `nil`: it was made from another version than the newest, or before that was sealed anew.
     func insert(_ new: NewProjectVersion, at now: Timestamp) throws -> Int64? {
         let newest = try newest()
-        guard newest == new.base else { return nil }
+        guard try head(of: newest) == new.base else { return nil }
         let number = newest + 1
         let insertion = try db.statement(Self.insertion)
         insertion.bind(number)
@@ -101,12 +107,18 @@ struct ProjectTable {
         return number
     }
 
-    /// Replaces the seals of all versions that are kept.
+    /// Replaces the seals of the versions that are kept, and removes those of which there are none.
     ///
-    /// - Returns: `false`: these are not all.
-    func replaceSeals(of versions: [StoredProjects], by credential: CredentialUse, at now: Timestamp) throws -> Bool {
-        guard try self.versions().map(\.number).sorted() == versions.map(\.version.number).sorted() else {
-            return false
+    /// - Returns: `false`: `all` are not those that are kept, or not as they are now.
+    func replaceSeals(
+        of all: [ProjectVersion], with versions: [StoredProjects], by credential: CredentialUse, at now: Timestamp
+    ) throws -> Bool {
+        guard try self.versions() == all else { return false }
+        let kept = Set(versions.map(\.version.number))
+        for version in all where !kept.contains(version.number) {
+            let removal = try db.statement(Self.singleRemoval)
+            removal.bind(version.number)
+            try removal.run()
         }
         for stored in versions {
             let head = try db.statement(Self.keyChange)

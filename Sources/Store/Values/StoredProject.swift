@@ -69,8 +69,9 @@ package struct StoredProjects: Hashable, Sendable {
 package struct NewProjectVersion: Sendable {
     /// All its projects.
     package var projects: [StoredProject]
-    /// The newest version when it was made, 0: there was none. When another is there by now, it is not stored.
-    package var base: Int64
+    /// The newest version when it was made, `nil`: there was none. When another is there by now, or this one was sealed with
+    /// another key, it is not stored.
+    package var base: ProjectVersion?
     /// As ``ProjectVersion/note``.
     package var note: String
     /// As ``ProjectVersion/program``.
@@ -98,7 +99,7 @@ package struct NewProjectVersion: Sendable {
 
     /// Describes a version.
     package init(
-        projects: [StoredProject], base: Int64, note: String, program: String, keyCheck: [UInt8],
+        projects: [StoredProject], base: ProjectVersion?, note: String, program: String, keyCheck: [UInt8],
         credential: CredentialUse, changes: [ProjectID: Change]
     ) {
         self.projects = projects

@@ -29,11 +29,19 @@ struct ProjectCommand: AsyncParsableCommand {
         @Argument(help: "Project files, or directories with such.") var files: [String]
         @OptionGroup var file: ConfigurationOption
         @Flag(help: "The files are of all projects: remove others.") var all = false
+        @Flag(help: "With --all: the key of what is stored is lost, this is a new one.") var newKey = false
         @Flag(help: "Print JSON.") var json = false
 
+        func validate() throws {
+            guard newKey, !all else { return }
+            throw ValidationError("--new-key needs --all: without its key nothing that is stored can be kept")
+        }
+
         func run() async throws {
-            let (files, all) = (files, all)
-            try await ProjectCommand.change(file, json) { try await $0.apply(files, isAll: all) }
+            let (files, all, newKey) = (files, all, newKey)
+            try await ProjectCommand.change(file, json) {
+                try await $0.apply(files, isAll: all, isNewKey: newKey)
+            }
         }
     }
 
@@ -75,15 +83,19 @@ struct ProjectCommand: AsyncParsableCommand {
             discussion: """
                 First restart the gateways one after another with the new key in HERALD_SECRETS_KEY and the one before it in \
                 HERALD_SECRETS_KEY_FORMER: they open what either has sealed. Run this with both, then take the former key \
-                away. Nothing else changes.
+                away. Nothing else changes. Earlier versions that neither key opens are removed.
                 """)
 
         @OptionGroup var file: ConfigurationOption
 
         func run() async throws {
             let configuration = try file.read()
-            let count = try await ProjectCommand.updating(configuration) { try await $0.reseal() }
-            Terminal.standard.print("\(count) versions are sealed with \(SecretsKeys.variable) now.")
+            let done = try await ProjectCommand.updating(configuration) { try await $0.reseal() }
+            if done.removed > 0 {
+                Terminal.standard.print("\(done.removed) earlier versions, which no key opens, are removed.")
+            }
+            Terminal.standard.print(
+                "\(done.sealed) versions are sealed with \(configuration.secretsKeys.keyVariable) now.")
         }
     }
 

@@ -12,7 +12,8 @@ struct ServeCommand: AsyncParsableCommand {
             With "projects: database" HERALD_SECRETS_KEY is the key of the projects' secrets (herald project --help).
             SIGTERM and Ctrl-C finish what is in flight and end with 0; SIGHUP reads the project files and the listener's
             certificate again.
-            Exit codes: 64 arguments, 69 port or store in use, 74 disk, 78 configuration.
+            Exit codes: 64 arguments, 69 port or store in use, 74 disk, 75 projects of the database that can't be read here,
+            78 configuration.
             """)
 
     @OptionGroup var file: ConfigurationOption

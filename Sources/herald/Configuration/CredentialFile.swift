@@ -5,12 +5,16 @@ import PushModel
 struct CredentialFile: Hashable, Sendable {
     /// Its path, as the project file names it.
     let path: String
-    /// When it was written last; `nil`: not known.
+    /// When it was written last; `nil`: not known, as of a file that was stored with its project.
     let modified: Timestamp?
 
-    /// Looks at the file behind links to it.
-    init(path: String) {
+    /// Looks at the file behind links to it, when it is on the disk.
+    init(path: String, in files: FileSource) {
         self.path = path
+        guard files.isOnDisk else {
+            modified = nil
+            return
+        }
         let target = URL(filePath: path).resolvingSymlinksInPath().path
         do {
             let date = try FileManager.default.attributesOfItem(atPath: target)[.modificationDate] as? Date

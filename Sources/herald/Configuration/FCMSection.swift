@@ -86,7 +86,8 @@ struct FCMSection {
         guard let id, let account, let endpoint, problems.count == count else { return nil }
         return AndroidConfiguration(
             id: id, field: field, account: account,
-            accountFile: CredentialFile(path: section.text("serviceAccount", problems: &problems) ?? ""),
+            accountFile: CredentialFile(
+                path: section.text("serviceAccount", problems: &problems) ?? "", in: section.files),
             endpoint: endpoint, trustFile: trust, proxy: proxy,
             maxPerSecond: limit ?? FCMRelayAppConfiguration.defaultMaxPerSecond,
             unknownTokens: unknownTokens ?? .reject, ambiguous: ambiguous ?? .retry)

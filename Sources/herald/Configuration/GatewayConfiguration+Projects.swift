@@ -14,8 +14,8 @@ extension GatewayConfiguration {
     /// - Throws: ``ConfigurationError`` that names the variable of a key.
     func storedProjectReader() throws(ConfigurationError) -> StoredProjectReader {
         StoredProjectReader(
-            seal: try secretsKeys.seal(), authorities: AuthorityFiles(), environmentProxy: environmentProxy,
-            retention: retention.messages)
+            seal: try secretsKeys.seal(), keyVariable: secretsKeys.keyVariable, authorities: AuthorityFiles(),
+            environmentProxy: environmentProxy, retention: retention.messages)
     }
 
     /// The projects of a database in which none were stored.

@@ -55,6 +55,7 @@ extension GatewayConfiguration {
         configuration.environmentProxy = EnvironmentProxy(environment: environment, problems: &problems)
         configuration.readTracing(settings, environment, problems: &problems)
         configuration.secretsKeys = SecretsKeys(environment: environment)
+        SecretsKeys.refuseUnknown(in: environment, problems: &problems)
         configuration.keyLogFile = environment["SSLKEYLOGFILE"].flatMap { $0.isEmpty ? nil : $0 }
         guard problems.isEmpty else { throw ConfigurationError(problems: problems.inOrder) }
         return configuration

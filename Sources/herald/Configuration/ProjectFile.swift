@@ -364,7 +364,7 @@ struct APNSSection {
             : providerKey(problems: &problems, warnings: &warnings)
         guard let credential, let endpoints, let broadcasts, let channels else { return nil }
         let field = ["key", "p12", "certificate"].first(where: section.has) ?? "key"
-        let file = CredentialFile(path: section.text(field, problems: &problems) ?? "")
+        let file = CredentialFile(path: section.text(field, problems: &problems) ?? "", in: section.files)
         return Block(
             environment: environment, credential: credential, credentialFile: file,
             // Apple's, with those over them that the file names.

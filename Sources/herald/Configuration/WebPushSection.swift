@@ -39,8 +39,10 @@ struct WebPushSection {
         let services = services(problems: &problems)
         let trust = trustFile(problems: &problems)
         guard let id, let subject, let key else { return nil }
-        let former = previous.compactMap { item, key in key.map { ($0, CredentialFile(path: item.text)) } }
-        let file = CredentialFile(path: section.text("key", problems: &problems) ?? "")
+        let former = previous.compactMap { item, key in
+            key.map { ($0, CredentialFile(path: item.text, in: section.files)) }
+        }
+        let file = CredentialFile(path: section.text("key", problems: &problems) ?? "", in: section.files)
         return BrowserConfiguration(
             id: id, subject: subject, keys: [key] + former.map(\.0), keyFiles: [file] + former.map(\.1),
             services: services, trustFile: trust)

@@ -34,6 +34,8 @@ struct ProjectUpdate {
         var base: StoredProjects?
         var files: [File]
         var note: String
+        /// Whether the key may be another one than that of ``base``, which is lost.
+        var isNewKey = false
         /// More for the audit log.
         var details: [String: String] = [:]
     }
@@ -48,14 +50,16 @@ struct ProjectUpdate {
     /// - Parameters:
     ///   - paths: project files, and directories with such.
     ///   - isAll: whether projects go that no file is of.
-    func apply(_ paths: [String], isAll: Bool) async throws -> Result {
+    ///   - isNewKey: whether what is stored may be sealed with a key that is lost; only with `isAll`.
+    func apply(_ paths: [String], isAll: Bool, isNewKey: Bool = false) async throws -> Result {
         let files = try Self.files(paths).map(recorded)
         let base = try await store.storedProjects()
         let new = Set(files.compactMap { Self.declaredID(of: $0.file) })
         var kept: [File] = []
         if let base, !isAll { kept = try stored(base) { !new.contains($0) } }
         let note = "apply " + paths.joined(separator: " ")
-        return try await store(Plan(base: base, files: kept + files, note: String(note.prefix(Self.noteLimit))))
+        return try await store(
+            Plan(base: base, files: kept + files, note: String(note.prefix(Self.noteLimit)), isNewKey: isNewKey))
     }
 
     /// Removes a project.
@@ -72,18 +76,25 @@ struct ProjectUpdate {
         guard let earlier = try await store.storedProjects(version: number) else {
             throw Failure(.refused, "no version \(number) of the projects is kept; see herald project history")
         }
+        let base = try await store.storedProjects()
+        // First: the key of an earlier version helps only who has that of the newest.
+        if let base { try reader.checkKey(of: base.version) }
+        try reader.checkKey(
+            of: earlier.version, remedy: "set the key of that version as \(SecretsKeys.formerVariable)")
         return try await store(
             Plan(
-                base: try await store.storedProjects(), files: try stored(earlier) { _ in true },
-                note: "rollback \(number)", details: ["from": String(number)]))
+                base: base, files: try stored(earlier) { _ in true }, note: "rollback \(number)",
+                details: ["from": String(number)]))
     }
 
-    /// Seals all versions that are kept with the key of now.
+    /// Seals all versions that are kept with the key of now, and removes those of a key that is lost. The newest has to open.
     ///
-    /// - Returns: how many there are.
-    func reseal() async throws -> Int {
+    /// - Returns: how many were sealed, and how many removed.
+    func reseal() async throws -> (sealed: Int, removed: Int) {
+        let all = try await store.projectVersions()
+        if let newest = all.first { try reader.checkKey(of: newest) }
         var versions: [StoredProjects] = []
-        for version in try await store.projectVersions() {
+        for version in all where reader.seal.fits(version.keyCheck) {
             guard var stored = try await store.storedProjects(version: version.number) else { throw Self.overtaken }
             let named = try reader.files(of: stored).map(\.named)
             stored.projects = try zip(stored.projects, named).map { project, files in
@@ -92,12 +103,13 @@ struct ProjectUpdate {
             stored.version.keyCheck = try reader.seal.keyCheck()
             versions.append(stored)
         }
-        guard try await store.replaceSeals(of: versions, by: credential) else { throw Self.overtaken }
-        return versions.count
+        guard try await store.replaceSeals(of: all, with: versions, by: credential) else { throw Self.overtaken }
+        return (versions.count, all.count - versions.count)
     }
 
     private static let overtaken = Failure(
-        .unavailable, "another version of the projects was stored meanwhile, and nothing of this was; run it again")
+        .unavailable,
+        "the projects were stored or sealed by another command meanwhile, and nothing of this one was; run it again")
 
     // MARK: Files
 
@@ -152,6 +164,8 @@ struct ProjectUpdate {
     // MARK: Storing
 
     private func store(_ plan: Plan) async throws -> Result {
+        // Nodes that have the key of the newest version would take nothing that another one seals.
+        if let base = plan.base, !plan.isNewKey { try reader.checkKey(of: base.version) }
         let set = try ProjectSet.read(plan.files.map(\.file), environmentProxy: reader.environmentProxy)
         try await check(set)
         let before = Dictionary(uniqueKeysWithValues: (plan.base?.projects ?? []).map { ($0.id, $0) })
@@ -174,7 +188,7 @@ struct ProjectUpdate {
         guard !changes.isEmpty || plan.base == nil else { return result }
         result.version = try await store.store(
             NewProjectVersion(
-                projects: projects.sorted { $0.id.rawValue < $1.id.rawValue }, base: plan.base?.version.number ?? 0,
+                projects: projects.sorted { $0.id.rawValue < $1.id.rawValue }, base: plan.base?.version,
                 note: plan.note, program: HeraldVersion.current, keyCheck: try reader.seal.keyCheck(),
                 credential: credential, changes: changes))
         guard result.version != nil else { throw Self.overtaken }
@@ -193,12 +207,12 @@ struct ProjectUpdate {
         return try reader.seal.sealing(named, of: StoredProject(id: id, file: file.name, text: text, sealed: []))
     }
 
-    /// What is different from the project before; `nil`: nothing.
+    /// What is different from the project before; `nil`: nothing. Where its file was when it was applied does not count.
     private func change(
         of project: StoredProject, _ named: [String: [UInt8]], from before: StoredProject?
     ) throws -> String? {
         guard let before else { return "added" }
-        guard before.text == project.text, before.file == project.file else { return "changed" }
+        guard before.text == project.text else { return "changed" }
         do {
             return try reader.seal.files(of: before) == named ? nil : "changed"
         } catch {

@@ -1,4 +1,5 @@
 import Foundation
+import PushModel
 
 /// The keys for what is secret of stored projects, as the environment gives them: `HERALD_SECRETS_KEY`, or a file with it in
 /// `HERALD_SECRETS_KEY_FILE`; while keys are changed also the one before it, in `HERALD_SECRETS_KEY_FORMER` or
@@ -15,11 +16,28 @@ struct SecretsKeys: Sendable {
 
     private static let remedy = "openssl rand -base64 32 makes one"
 
+    private static let variables = [variable, formerVariable].flatMap { [$0, $0 + fileSuffix] }
+    private static let fileSuffix = "_FILE"
+
     private let values: [String: String]
 
     /// Keeps the variables of `environment` that are keys.
     init(environment: [String: String]) {
-        values = environment.filter { $0.key.hasPrefix(Self.variable) && !$0.value.isEmpty }
+        values = environment.filter { Self.variables.contains($0.key) && !$0.value.isEmpty }
+    }
+
+    /// The variable that has the key that seals, or names its file.
+    var keyVariable: String {
+        let fileVariable = Self.variable + Self.fileSuffix
+        return values[Self.variable] == nil && values[fileVariable] != nil ? fileVariable : Self.variable
+    }
+
+    /// Adds problems with variables that are none of a key, but meant to be.
+    static func refuseUnknown(in environment: [String: String], problems: inout [ConfigurationProblem]) {
+        for name in environment.keys.sorted() where name.hasPrefix("HERALD_SECRET") && !variables.contains(name) {
+            let hint = Spelling.closest(to: name, among: variables).map { "; did you mean \($0)?" } ?? ""
+            problems.append(problem(name, "unknown environment variable\(hint)"))
+        }
     }
 
     /// What seals and opens with these keys.
@@ -37,7 +55,7 @@ struct SecretsKeys: Sendable {
         do {
             return try ProjectSeal(key: key, former: former)
         } catch {
-            throw ConfigurationError(problems: [Self.problem(Self.variable, "\(error)")])
+            throw ConfigurationError(problems: [Self.problem(keyVariable, "\(error)")])
         }
     }
 
@@ -48,7 +66,7 @@ struct SecretsKeys: Sendable {
 
     /// The key of a variable or of the file that another one names; `nil`: there is none, or after a problem.
     private func key(_ variable: String, problems: inout [ConfigurationProblem]) -> [UInt8]? {
-        let fileVariable = variable + "_FILE"
+        let fileVariable = variable + Self.fileSuffix
         switch (values[variable], values[fileVariable]) {
         case (nil, nil): return nil
         case (.some, .some):

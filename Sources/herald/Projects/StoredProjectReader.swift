@@ -6,12 +6,30 @@ import Store
 struct StoredProjectReader: Sendable {
     /// Opens what is secret.
     let seal: ProjectSeal
+    /// The variable that the key came from, for messages.
+    var keyVariable = SecretsKeys.variable
     /// Takes the certificates of authorities that they name.
     let authorities: AuthorityFiles
     /// For apps whose file names no proxy.
     let environmentProxy: EnvironmentProxy?
     /// The gateway's, for fields that a file does not name.
     let retention: RetentionPolicy
+
+    /// What to do without the key of a version.
+    private static let keyRemedy =
+        "set that one, or as \(SecretsKeys.formerVariable) when all nodes have both; when it is lost, store all projects "
+        + "anew with herald project apply --all --new-key"
+
+    /// Refuses a version that no key opens.
+    ///
+    /// - Parameter remedy: what to do; `nil`: what is told of the newest version.
+    func checkKey(of version: ProjectVersion, remedy: String? = nil) throws(ConfigurationError) {
+        guard !seal.fits(version.keyCheck) else { return }
+        let text =
+            "is another key than the one that sealed the secrets of the stored projects (version \(version.number)); "
+            + (remedy ?? Self.keyRemedy)
+        throw ConfigurationError(problems: [SecretsKeys.problem(keyVariable, text)])
+    }
 
     /// Reads all projects of a version, checked against each other.
     func read(_ stored: StoredProjects) throws(ConfigurationError) -> ProjectSet {
@@ -24,12 +42,7 @@ struct StoredProjectReader: Sendable {
     func files(of stored: StoredProjects) throws(ConfigurationError) -> [(file: ProjectFile, named: [String: [UInt8]])]
     {
         let number = stored.version.number
-        guard seal.fits(stored.version.keyCheck) else {
-            let text =
-                "is another key than the one that sealed the secrets of the stored projects (version \(number)); set "
-                + "that one, or store all projects anew with herald project apply --all"
-            throw ConfigurationError(problems: [SecretsKeys.problem(SecretsKeys.variable, text)])
-        }
+        try checkKey(of: stored.version)
         var files: [(file: ProjectFile, named: [String: [UInt8]])] = []
         for project in stored.projects {
             let name = "\(project.file) (version \(number))"

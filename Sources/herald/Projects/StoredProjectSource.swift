@@ -10,12 +10,16 @@ struct StoredProjectSource: Sendable {
 
     /// The newest version, which is in force from now on; `nil`: none is stored.
     ///
-    /// - Throws: ``StoreError`` or ``ConfigurationError``.
+    /// - Throws: ``StoreError``, or ``Failure`` `.temporary`: it can't be taken here; another version, or program, may do.
     func begin() async throws -> ProjectSet? {
         guard let stored = try await store.storedProjects() else { return nil }
-        let projects = try reader.read(stored)
-        state.take(stored.version.number)
-        return projects
+        do throws(ConfigurationError) {
+            let projects = try reader.read(stored)
+            state.take(stored.version)
+            return projects
+        } catch {
+            throw Failure(.temporary, error.description)
+        }
     }
 
     /// Has others know what this gateway, as a node of the store, has in force.

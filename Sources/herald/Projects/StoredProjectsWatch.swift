@@ -30,7 +30,7 @@ struct StoredProjectsWatch: Service {
     private func look() async -> Bool {
         do throws(StoreError) {
             guard let stored = try await source.store.storedProjects() else { return true }
-            if source.state.isNew(stored.version.number) { take(stored) }
+            if source.state.isNew(stored.version) { take(stored) } else { source.state.confirm(stored.version) }
             return true
         } catch {
             if !Task.isCancelled {
@@ -45,17 +45,20 @@ struct StoredProjectsWatch: Service {
         do throws(ConfigurationError) {
             let projects = try source.reader.read(stored)
             try reloader.use(projects)
-            source.state.take(number)
+            source.state.take(stored.version)
             logger.notice(
                 "stored projects taken over",
                 metadata: ["version": "\(number)", "projects": "\(projects.configurations.count)"])
         } catch {
+            let isInForce = source.state.standing.version == number
+            source.state.refuse(stored.version, error.problems.first?.description ?? "")
             for problem in error.problems {
                 logger.error(
-                    "stored projects not taken over, the version before stays in force",
+                    isInForce
+                        ? "stored projects were changed or sealed anew, and can't be read; what is in force stays"
+                        : "stored projects not taken over, the version before stays in force",
                     metadata: ["version": "\(number)", "problem": "\(problem)"])
             }
-            source.state.refuse(number, error.problems.first?.description ?? "")
         }
     }
 }

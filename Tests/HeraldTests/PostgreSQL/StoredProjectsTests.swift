@@ -264,7 +264,7 @@
                     }
                     return try await store.store(
                         NewProjectVersion(
-                            projects: projects, base: before.version.number, note: "by a newer program", program: "9.0",
+                            projects: projects, base: before.version, note: "by a newer program", program: "9.0",
                             keyCheck: try seal.keyCheck(), credential: .command, changes: [:]))
                 } catch let error as StoreError {
                     throw error
@@ -283,7 +283,8 @@
                 var other = scene
                 other.secretsKey = Scene.makeKey()
                 let wrong = try await scene.run("serve", environment: other.environment)
-                #expect(wrong.status == 78)
+                // Not as a wrong configuration: a supervisor tries again, and finds a version that it can take perhaps.
+                #expect(wrong.status == 75)
                 #expect(wrong.lines.count { $0.hasPrefix("herald: ") } == 1, "\(wrong.lines)")
                 #expect(
                     wrong.lines.contains { $0.hasPrefix("herald: HERALD_SECRETS_KEY: is another key than the one") })
@@ -297,6 +298,36 @@
                 #expect(sealed.status == 0 && sealed.lines.last?.hasPrefix("1 versions are sealed") == true)
                 let node = try await other.start()
                 _ = try await Self.push(1, from: node, to: node, scene.test)
+                #expect(await node.end(with: SIGTERM) == 0)
+            }
+        }
+
+        /// A node that has not got the new key says so as soon as all is sealed with it, not when it starts the next time; what
+        /// it has in force stays.
+        @Test func aNodeWithoutTheNewKeySaysSo() async throws {
+            try await Self.with { scene in
+                try await scene.apply(scene.demo)
+                let node = try await scene.start()
+                var other = scene
+                other.secretsKey = Scene.makeKey()
+                let new = other.environment.merging(["HERALD_SECRETS_KEY_FORMER": scene.secretsKey]) { own, _ in own }
+                #expect(try await scene.run("project", "reseal", environment: new).status == 0)
+                #expect(await node.line(containing: "what is in force stays") != nil)
+                let metrics = try await APIClient(baseURL: node.baseURL, key: "").get("/metrics").text
+                #expect(metrics.contains("herald_projects_version 1\n"))
+                #expect(metrics.contains("herald_projects_refused_version 1\n"))
+                _ = try await Self.push(1, from: node, to: node, scene.test)
+                let standing = try await Self.standing(scene) { $0["projectsProblem"] != nil }
+                let problem = try #require(standing["projectsProblem"] as? String)
+                #expect(problem.hasPrefix("version 1: HERALD_SECRETS_KEY: is another key"), "\(problem)")
+
+                // Nor is a version stored with the key that nodes are to have no more.
+                let stale = try await scene.run("project", "apply", "--all", scene.demo)
+                #expect(stale.status == 78 && stale.lines.last?.contains("--new-key") == true, "\(stale.lines)")
+                let back = scene.environment.merging(["HERALD_SECRETS_KEY_FORMER": other.secretsKey]) { own, _ in own }
+                #expect(try await scene.run("project", "reseal", environment: back).status == 0)
+                let solved = try await Self.standing(scene) { $0["projectsProblem"] == nil }
+                #expect(solved["projectsVersion"] as? Int == 1)
                 #expect(await node.end(with: SIGTERM) == 0)
             }
         }

@@ -84,6 +84,8 @@ struct ProjectSealTests {
             Self.problems(["HERALD_SECRETS_KEY_FILE": path + "x"])
                 == ["HERALD_SECRETS_KEY_FILE: \(path)x: no such file"])
         #expect(Self.problems([:]).first?.hasPrefix("HERALD_SECRETS_KEY: not set") == true)
+        #expect(SecretsKeys(environment: ["HERALD_SECRETS_KEY": good]).keyVariable == "HERALD_SECRETS_KEY")
+        #expect(SecretsKeys(environment: ["HERALD_SECRETS_KEY_FILE": path]).keyVariable == "HERALD_SECRETS_KEY_FILE")
         try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: 0o644)], ofItemAtPath: path)
         #expect(
             Self.problems(["HERALD_SECRETS_KEY_FILE": path]).first?.contains("is readable by every user") == true)

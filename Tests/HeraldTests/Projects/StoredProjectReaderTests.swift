@@ -88,8 +88,8 @@ struct StoredProjectReaderTests {
         }
         func store(_ version: NewProjectVersion) async throws(StoreError) -> Int64? {
             all.withLock { all in
-                guard version.base == all.last?.version.number ?? 0 else { return nil }
-                let number = version.base + 1
+                guard version.base == all.last?.version else { return nil }
+                let number = (version.base?.number ?? 0) + 1
                 let head = ProjectVersion(
                     number: number, storedAt: Timestamp(milliseconds: number), credential: version.credential,
                     note: version.note, program: version.program, keyCheck: version.keyCheck)
@@ -97,11 +97,11 @@ struct StoredProjectReaderTests {
                 return number
             }
         }
-        func replaceSeals(of versions: [StoredProjects], by credential: CredentialUse) async throws(StoreError)
-            -> Bool
-        {
+        func replaceSeals(
+            of read: [ProjectVersion], with versions: [StoredProjects], by credential: CredentialUse
+        ) async throws(StoreError) -> Bool {
             all.withLock { all in
-                guard all.map(\.version.number) == versions.map(\.version.number).sorted() else { return false }
+                guard all.reversed().map(\.version) == read else { return false }
                 all = versions.sorted { $0.version.number < $1.version.number }
                 return true
             }
@@ -181,22 +181,63 @@ struct StoredProjectReaderTests {
         #expect(scene.store.all.withLock { $0.count } == 1)
     }
 
-    @Test func anotherKeyOpensNothingButMayStoreAllAnew() async throws {
+    /// A reader with other keys.
+    private static func reader(key: UInt8, former: UInt8? = nil) throws -> StoredProjectReader {
+        func bytes(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: SecretsKeys.keyLength) }
+        return StoredProjectReader(
+            seal: try ProjectSeal(key: bytes(key), former: former.map(bytes)), keyVariable: "HERALD_SECRETS_KEY_FILE",
+            authorities: AuthorityFiles(), environmentProxy: nil, retention: RetentionPolicy())
+    }
+
+    /// Nodes would take nothing of it: that is stored only when it is said that the key is a new one.
+    @Test func anotherKeyStoresNothingUnlessItIsANewOne() async throws {
         let scene = try Scene()
         let demo = try scene.project("demo", number: 1)
         let shop = try scene.project("shop", number: 2)
-        _ = try await scene.apply([demo, shop])
-        let other = StoredProjectReader(
-            seal: try ProjectSeal(key: [UInt8](repeating: 2, count: 32), former: nil), authorities: AuthorityFiles(),
-            environmentProxy: nil, retention: RetentionPolicy())
-        let error = await #expect(throws: ConfigurationError.self) {
-            _ = try await scene.update(by: other).apply([demo], isAll: false)
+        _ = try await scene.apply([demo])
+        _ = try await scene.apply([shop])
+        let other = scene.update(by: try Self.reader(key: 2))
+        let changes: [() async throws -> Void] = [
+            { _ = try await other.apply([demo], isAll: false) },
+            { _ = try await other.apply([demo, shop], isAll: true) },
+            { _ = try await other.remove(try #require(ProjectID(rawValue: "shop"))) },
+            { _ = try await other.rollBack(to: 1) },
+            { _ = try await other.reseal() },
+        ]
+        for change in changes {
+            let error = await #expect(throws: ConfigurationError.self) { try await change() }
+            let text = error?.problems.first?.description ?? ""
+            #expect(text.hasPrefix("HERALD_SECRETS_KEY_FILE: is another key than the one"))
+            #expect(text.contains("(version 2)") && text.contains("HERALD_SECRETS_KEY_FORMER"), "\(text)")
+            #expect(text.hasSuffix("herald project apply --all --new-key"))
         }
-        #expect(error?.problems.first?.description.hasPrefix("HERALD_SECRETS_KEY: is another key") == true)
-        #expect(try await scene.update(by: other).apply([demo, shop], isAll: true).version == 2)
+        #expect(scene.store.all.withLock { $0.count } == 2)
+        #expect(try await other.apply([demo, shop], isAll: true, isNewKey: true).version == 3)
         let newest = try #require(try await scene.store.storedProjects())
-        #expect(try other.read(newest).projects.count == 2)
+        #expect(try other.reader.read(newest).projects.count == 2)
         #expect(throws: ConfigurationError.self) { try scene.reader.read(newest) }
+        // What the lost key sealed stays behind.
+        let back = await #expect(throws: ConfigurationError.self) { try await other.rollBack(to: 1) }
+        #expect(
+            back?.problems.first?.description.hasSuffix("set the key of that version as HERALD_SECRETS_KEY_FORMER")
+                == true)
+        let done = try await other.reseal()
+        #expect(done.sealed == 1 && done.removed == 2)
+        #expect(scene.store.all.withLock { $0.map(\.version.number) } == [3])
+        let kept = try #require(try await scene.store.storedProjects())
+        #expect(try other.reader.read(kept).projects.count == 2)
+    }
+
+    @Test func anEarlierVersionComesBackWithItsKey() async throws {
+        let scene = try Scene()
+        let demo = try scene.project("demo", number: 1)
+        _ = try await scene.apply([demo])
+        try scene.project("demo", number: 2)
+        _ = try await scene.update(by: try Self.reader(key: 2)).apply([demo], isAll: true, isNewKey: true)
+        let both = scene.update(by: try Self.reader(key: 2, former: 1))
+        #expect(try await both.rollBack(to: 1).version == 3)
+        let newest = try #require(try await scene.store.storedProjects())
+        #expect(try Self.reader(key: 2).read(newest).projects.map(\.number) == [1])
     }
 
     @Test func allVersionsAreSealedWithTheNewKey() async throws {
@@ -205,18 +246,56 @@ struct StoredProjectReaderTests {
         _ = try await scene.apply([demo])
         try scene.project("demo", number: 2)
         _ = try await scene.apply([demo])
-        let both = StoredProjectReader(
-            seal: try ProjectSeal(
-                key: [UInt8](repeating: 2, count: 32), former: [UInt8](repeating: 1, count: 32)),
-            authorities: AuthorityFiles(), environmentProxy: nil, retention: RetentionPolicy())
-        #expect(try await scene.update(by: both).reseal() == 2)
-        let new = StoredProjectReader(
-            seal: try ProjectSeal(key: [UInt8](repeating: 2, count: 32), former: nil), authorities: AuthorityFiles(),
-            environmentProxy: nil, retention: RetentionPolicy())
+        let both = try Self.reader(key: 2, former: 1)
+        let done = try await scene.update(by: both).reseal()
+        #expect(done.sealed == 2 && done.removed == 0)
+        let new = try Self.reader(key: 2)
         for stored in scene.store.all.withLock({ $0 }) {
             #expect(try new.read(stored).projects.map(\.number) == [stored.version.number])
             #expect(throws: ConfigurationError.self) { try scene.reader.read(stored) }
         }
+    }
+
+    /// Made with the key from before, a version is not stored after all were sealed anew.
+    @Test func aChangeThatWasMadeBeforeAResealIsNotStored() async throws {
+        let scene = try Scene()
+        let demo = try scene.project("demo", number: 1)
+        _ = try await scene.apply([demo])
+        try scene.project("demo", number: 2)
+        let reseal = scene.update(by: try Self.reader(key: 2, former: 1))
+        let update = ProjectUpdate(store: scene.store, reader: scene.reader, credential: .command) { _ in
+            // Between reading and storing.
+            await #expect(throws: Never.self) { _ = try await reseal.reseal() }
+        }
+        let error = await #expect(throws: Failure.self) { try await update.apply([demo], isAll: false) }
+        #expect(error?.code == .unavailable)
+        let newest = try #require(try await scene.store.storedProjects())
+        #expect(newest.version.number == 1)
+        #expect(try Self.reader(key: 2).read(newest).projects.map(\.number) == [1])
+    }
+
+    /// The same file, applied from another place, is the same project.
+    @Test func whereAFileWasIsNoDifference() async throws {
+        let scene = try Scene()
+        let demo = try scene.project("demo", number: 1)
+        #expect(try await scene.apply([demo]) == ["demo added"])
+        let copy = scene.directory.file("copy.yaml")
+        try FileManager.default.copyItem(atPath: demo, toPath: copy)
+        #expect(try await scene.apply([copy]) == [])
+        #expect(scene.store.all.withLock { $0.count } == 1)
+    }
+
+    /// A file that is at the same path on the machine of a gateway is another one.
+    @Test func aStoredCredentialHasNoTimeOfAFile() async throws {
+        let scene = try Scene()
+        let demo = try scene.project("demo", number: 1)
+        let file = try ProjectSet.read([ProjectFile(path: demo)], environmentProxy: nil)
+        #expect(file.credentials.values.joined().allSatisfy { $0.modified != nil })
+        _ = try await scene.apply([demo])
+        let stored = try scene.reader.read(try #require(try await scene.store.storedProjects()))
+        let credentials = Array(stored.credentials.values.joined())
+        #expect(credentials.map(\.modified) == [nil])
+        #expect(credentials.map(\.file) == file.credentials.values.joined().map(\.file))
     }
 
     /// Who can write to the database changes where pushes go, and is found out.
