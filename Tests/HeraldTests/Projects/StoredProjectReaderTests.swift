@@ -1,6 +1,7 @@
 import APNS
 import Crypto
 import Foundation
+import GatewayAPI
 import PushModel
 import Signing
 import Store
