@@ -44,7 +44,8 @@ package final class PostgresNodes: NodeStore {
             coalesce((SELECT max(change) FROM project), 0),
             coalesce((SELECT sum(revision) + count(*) FROM webhook), 0),
             (SELECT CAST(count(*) + coalesce(sum(id + is_leaving * heartbeat), 0) AS bigint) FROM node),
-            coalesce((SELECT max(version) FROM project_version), 0)
+            coalesce((SELECT hashtextextended(encode(key_check, 'hex'), version) FROM project_version
+                ORDER BY version DESC LIMIT 1), 0)
         """
 
     /// - Parameter store: the one of this gateway.
