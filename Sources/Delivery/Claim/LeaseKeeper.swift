@@ -39,7 +39,7 @@ struct LeaseKeeper: Sendable {
                 if let worker = lease.worker { try await renew(worker) }
                 if lease.worker == nil {
                     try await enroll()
-                    logger.notice("a new worker was enrolled in place of one whose lease is over, or who was given up")
+                    logger.notice("a new worker was enrolled in place of one whose lease is over or that was given up")
                 }
                 try await takeOver()
             } catch {

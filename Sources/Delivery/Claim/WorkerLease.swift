@@ -71,7 +71,7 @@ final class WorkerLease: Sendable {
         return maySend
     }
 
-    /// Gives a worker up to whom the store may have given deliveries that this run knows nothing of: they would not be sent
+    /// Gives a worker up for which the store may have claimed deliveries that this run knows nothing of: they would not be sent
     /// as long as its lease is renewed. They come back when the store finds its lease over, with what else it holds by
     /// then; what it has sent it may settle.
     func giveUp(_ worker: WorkerID) {
