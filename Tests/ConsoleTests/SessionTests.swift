@@ -110,7 +110,7 @@ struct SessionTests {
         let scene = try await ConsoleScene()
         let key = OneTimeCode.randomKey()
         let name = try #require(OperatorName(rawValue: "admin"))
-        let hash = try PasswordHash.make("correct horse battery")
+        let hash = try PasswordHash.make("correct horse battery", rounds: 1 << 10)
         for secret in [OperatorSecret.password(hash: hash), .oneTimeKey(key)] {
             _ = try await scene.store.set(secret, of: name, keeping: nil, at: scene.clock.now, by: .gateway)
         }
@@ -140,7 +140,7 @@ struct SessionTests {
 
     @Test func strangersDoNotKeepAnOperatorFromAProof() async throws {
         let scene = try await ConsoleScene()
-        let hash = try PasswordHash.make("correct horse battery")
+        let hash = try PasswordHash.make("correct horse battery", rounds: 1 << 10)
         let name = try #require(OperatorName(rawValue: "admin"))
         _ = try await scene.store.set(.password(hash: hash), of: name, keeping: nil, at: scene.clock.now, by: .gateway)
         var browser = try await scene.signIn("admin")
@@ -178,7 +178,7 @@ struct SessionTests {
 
     @Test func goesBackToPagesOfTheConsoleOnly() async throws {
         let scene = try await ConsoleScene()
-        let hash = try PasswordHash.make("correct horse battery")
+        let hash = try PasswordHash.make("correct horse battery", rounds: 1 << 10)
         let name = try #require(OperatorName(rawValue: "viewer"))
         _ = try await scene.store.set(
             .password(hash: hash), of: name, keeping: nil, at: scene.clock.now, by: .gateway)

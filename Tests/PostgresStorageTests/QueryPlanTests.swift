@@ -405,7 +405,8 @@ struct QueryPlanTests {
             parameters == 0 ? "" : "(\(Array(repeating: "NULL", count: parameters).joined(separator: ", ")))"
         let plan = try await PostgreSQLServer.shared().execute(
             """
-            SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off; PREPARE hot AS \(sql);
+            SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+            SET enable_mergejoin = off; SET max_parallel_workers_per_gather = 0; SET jit = off; PREPARE hot AS \(sql);
             EXPLAIN (COSTS OFF) EXECUTE hot\(arguments)
             """, in: try await Self.filled())
         #expect(!plan.isEmpty)

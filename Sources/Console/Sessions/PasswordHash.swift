@@ -10,14 +10,15 @@ enum PasswordHash {
     /// The most bytes of a password: what is hashed has a limit.
     static let longest = 1024
 
-    private static let rounds = 1 << 15
+    /// What a hash costs, unless it is made with another number: 32 MiB, some tens of milliseconds.
+    static let rounds = 1 << 15
     private static let blockSize = 8
     private static let length = 32
     /// What is kept is a code made with the derived key, not the key.
     private static let purpose = Data("herald operator password".utf8)
 
     /// The hash of a password, with a salt of its own.
-    static func make(_ password: String) throws -> String {
+    static func make(_ password: String, rounds: Int = Self.rounds) throws -> String {
         var generator = SystemRandomNumberGenerator()
         let salt = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         let key = try derive(password, salt: salt, rounds: rounds, blockSize: blockSize, parallelism: 1)

@@ -12,9 +12,18 @@ extension OpenAPI {
 
     /// The names of the query parameters that a route is described with.
     static func queryParameters(of route: Route) -> [String] {
-        areas.lazy.flatMap(\.operations).first { $0.path == route.path && $0.method == route.method }
-            .map { operation in operation.parameters.filter { $0.place == .query }.map(\.name) } ?? []
+        queryParameters[route.path]?[route.method] ?? []
     }
+
+    /// By path and method.
+    private static let queryParameters: [String: [HTTPRequest.Method: [String]]] = {
+        var names: [String: [HTTPRequest.Method: [String]]] = [:]
+        for operation in areas.lazy.flatMap(\.operations) where names[operation.path]?[operation.method] == nil {
+            names[operation.path, default: [:]][operation.method] =
+                operation.parameters.filter { $0.place == .query }.map(\.name)
+        }
+        return names
+    }()
 
     /// The route of the document.
     static func routes(_ document: @escaping @Sendable () -> Response) -> [Route] {

@@ -1,7 +1,10 @@
 package import Store
 
-/// Takes over the links of a file, some thousands in a transaction: the next rows are read and judged while one is
-/// written. What is there already, the same, stays; so a file can be imported twice.
+/// Takes over the links of a file, in windows of rows: a window is read and judged, ordered by suffix and written, some
+/// thousands of links in a transaction. What is there already, the same, stays; so a file can be imported twice.
+///
+/// Suffixes are random, so rows as they come change a page of their index each once there are millions; ordered, many
+/// share one. The larger the window, the more: it doubles up to ``windowLimit``.
 package struct LinkFileImport {
     /// What became of the rows so far.
     package struct Summary: Hashable, Sendable {
@@ -23,8 +26,29 @@ package struct LinkFileImport {
         case refusal(LinkRefusal)
     }
 
-    /// Rows of a batch: it is in memory twice at a time. A transaction has at most one.
+    /// Rows that are judged and not written yet.
+    private struct Window {
+        var links: [NewLink] = []
+        /// The line of each link.
+        var lines: [Int] = []
+        var refusals: [LinkRefusal] = []
+
+        var count: Int { links.count + refusals.count }
+
+        mutating func add(_ row: Parsed) {
+            switch row {
+            case .link(let link, let line):
+                links.append(link)
+                lines.append(line)
+            case .refusal(let refusal): refusals.append(refusal)
+            }
+        }
+    }
+
+    /// Rows that are read while as many are judged, and the most of a transaction.
     private static let batchRows = 16_384
+    /// Rows of the first window, and of the largest: about half a kilobyte of memory each.
+    private static let (windowStart, windowLimit) = (1 << 16, 1 << 19)
 
     private let store: any LinkStore
     private let rows: LinkRowReader
@@ -48,31 +72,68 @@ package struct LinkFileImport {
     /// - Parameters:
     ///   - refuse: called for each row that is not taken, in the order of the file.
     ///   - progress: called after each transaction.
-    /// - Throws: the errors of the reader, the store, `refuse` and `pause`. The rows of earlier transactions are taken.
+    /// - Throws: the errors of the reader, the store, `refuse` and `pause`. The rows of earlier transactions are taken, and
+    ///   what is known of the others was refused.
     package func run(
         _ reader: inout CSVReader, refuse: (LinkRefusal) throws -> Void, progress: (Summary) -> Void
     ) async throws -> Summary {
-        var (summary, size) = (Summary(), 2000)
-        let (clock, rows) = (ContinuousClock(), rows)
-        var parsed = await Self.parse(try Self.next(&reader), rows)
-        while !parsed.isEmpty {
-            let records = try Self.next(&reader)
-            async let following = Self.parse(records, rows)
-            var rest = parsed[...]
-            while !rest.isEmpty {
-                let chunk = rest.prefix(size)
-                rest = rest.dropFirst(chunk.count)
-                let began = clock.now
-                for refusal in try await take(chunk, &summary) { try refuse(refusal) }
-                progress(summary)
-                // A gateway may start or end meanwhile.
-                let pace = pace()
-                size = pace.size(after: size, took: clock.now - began, limit: Self.batchRows)
-                if pace.rest > .zero { try await pause(pace.rest) }
+        var (summary, size, limit) = (Summary(), 2000, Self.windowStart)
+        while true {
+            var window = try await readWindow(&reader, rows: limit)
+            guard window.count > 0 else { return summary }
+            summary.refused += window.refusals.count
+            do {
+                try await write(&window, &size, &summary, progress)
+            } catch {
+                for refusal in window.refusals.inOrder { try refuse(refusal) }
+                throw error
             }
-            parsed = await following
+            for refusal in window.refusals.inOrder { try refuse(refusal) }
+            limit = min(Self.windowLimit, 2 * limit)
         }
-        return summary
+    }
+
+    /// Reads and judges rows: the next ones are read while some are judged.
+    private func readWindow(_ reader: inout CSVReader, rows limit: Int) async throws -> Window {
+        var window = Window()
+        let rows = rows
+        var records = try Self.next(&reader)
+        while !records.isEmpty {
+            let batch = records
+            async let judged = Self.parse(batch, rows)
+            // A window is full with what is being judged.
+            records = window.count + batch.count < limit ? try Self.next(&reader) : []
+            for row in await judged { window.add(row) }
+        }
+        return window
+    }
+
+    /// Writes the links of a window, those with neighbouring suffixes in one transaction.
+    private func write(
+        _ window: inout Window, _ size: inout Int, _ summary: inout Summary, _ progress: (Summary) -> Void
+    ) async throws {
+        let clock = ContinuousClock()
+        var rest = NewLink.orderBySuffix(window.links)[...]
+        while !rest.isEmpty {
+            let chunk = rest.prefix(size)
+            rest = rest.dropFirst(chunk.count)
+            let began = clock.now
+            let results = try await store.importLinks(chunk.map { window.links[$0] })
+            for (index, result) in zip(chunk, results) {
+                switch result {
+                case .created: summary.created += 1
+                case .unchanged: summary.unchanged += 1
+                case .taken:
+                    summary.refused += 1
+                    window.refusals.append(.taken(window.links[index], line: window.lines[index]))
+                }
+            }
+            progress(summary)
+            // A gateway may start or end meanwhile.
+            let pace = pace()
+            size = pace.size(after: size, took: clock.now - began, limit: Self.batchRows)
+            if pace.rest > .zero { try await pause(pace.rest) }
+        }
     }
 
     private static func next(_ reader: inout CSVReader) throws -> [CSVRecord] {
@@ -103,31 +164,19 @@ package struct LinkFileImport {
             return parts.sorted { $0.0 < $1.0 }.flatMap(\.1)
         }
     }
+}
 
-    private func take(_ chunk: ArraySlice<Parsed>, _ summary: inout Summary) async throws -> [LinkRefusal] {
-        var (links, lines, refusals): ([NewLink], [Int], [LinkRefusal]) = ([], [], [])
-        for row in chunk {
-            switch row {
-            case .link(let link, let line):
-                links.append(link)
-                lines.append(line)
-            case .refusal(let refusal): refusals.append(refusal)
-            }
-        }
-        let results = links.isEmpty ? [] : try await store.importLinks(links)
-        for (index, result) in results.enumerated() {
-            switch result {
-            case .created: summary.created += 1
-            case .unchanged: summary.unchanged += 1
-            case .taken:
-                let key = LinkKey(prefix: links[index].prefix, suffix: links[index].suffixes[0])
-                refusals.append(
-                    LinkRefusal(
-                        line: lines[index], column: LinkColumn.shortLink.title, shortLink: key.name,
-                        reason: "the suffix '\(key.suffix)' belongs to another link; a deleted one keeps its own too"))
-            }
-        }
-        summary.refused += refusals.count
-        return refusals.sorted { $0.line < $1.line }
+extension LinkRefusal {
+    /// The refusal of a link whose suffix is given already.
+    fileprivate static func taken(_ link: NewLink, line: Int) -> LinkRefusal {
+        let key = LinkKey(prefix: link.prefix, suffix: link.suffixes[0])
+        return LinkRefusal(
+            line: line, column: LinkColumn.shortLink.title, shortLink: key.name,
+            reason: "the suffix '\(key.suffix)' belongs to another link; a deleted one keeps its own too")
     }
+}
+
+extension [LinkRefusal] {
+    /// By the lines of the file.
+    fileprivate var inOrder: [LinkRefusal] { sorted { $0.line < $1.line } }
 }

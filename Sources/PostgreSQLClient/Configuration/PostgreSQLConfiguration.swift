@@ -74,11 +74,11 @@ package struct PostgreSQLConfiguration: Sendable {
     ]
 
     /// Limits on the server's side, so that a node that hangs holds no lock for long. Statements are made for indexes: a plan
-    /// that reads a whole table instead, as for a table that was small when it was analyzed, or for a LIMIT that is a parameter,
-    /// would be kept for all later calls.
+    /// that reads a whole table instead, or hashes, sorts or merges all of it, as for a table that was small when it was
+    /// analyzed, or for a LIMIT that is a parameter, would be kept for all later calls.
     private static let options = """
         -c statement_timeout=15s -c idle_in_transaction_session_timeout=30s -c lock_timeout=5s -c timezone=UTC \
-        -c enable_seqscan=off -c jit=off
+        -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c max_parallel_workers_per_gather=0 -c jit=off
         """
 
     /// Certificate authorities of the system, where Debian and Fedora have them.

@@ -29,36 +29,19 @@ struct LinkImporter {
         let isShared: Bool
     }
 
-    /// The beginning of a suffix as a number, and its link: compared without a look at the link.
-    private struct Place {
-        let beginning: UInt64
-        let index: Int
-
-        init(_ suffix: String?, _ index: Int) {
-            var beginning: UInt64 = 0
-            for byte in (suffix ?? "").utf8.prefix(8) { beginning = beginning << 8 | UInt64(byte) }
-            self.beginning = beginning << (8 * UInt64(8 - min(8, (suffix ?? "").utf8.count)))
-            self.index = index
-        }
-    }
-
     init(db: any Database) throws {
         table = LinkTable(db: db)
         insertion = try db.insertion(LinkTable.insertion + " ON CONFLICT (prefix, suffix) DO NOTHING", key: "id")
     }
 
-    /// Takes links; answers in their order. They go in by suffix, so that those with neighbouring suffixes change a page
-    /// of the index once.
+    /// Takes links; answers in their order. They go in by suffix (``NewLink/orderBySuffix(_:)``).
     mutating func take(_ links: [NewLink]) throws -> [LinkImport] {
         try notePrefixes(of: links)
         var results = [LinkImport](repeating: .taken, count: links.count)
-        let order = links.enumerated().map { Place($1.suffixes.first, $0) }.sorted {
-            ($0.beginning, $0.index) < ($1.beginning, $1.index)
-        }
-        for place in order {
-            let link = links[place.index]
+        for index in NewLink.orderBySuffix(links) {
+            let link = links[index]
             let isNew = try insert(link, packed: PackedParameters.pack(link.parameters)) != nil
-            results[place.index] = try isNew ? .created : known(link) ?? .taken
+            results[index] = try isNew ? .created : known(link) ?? .taken
         }
         try addCounts()
         return results

@@ -37,6 +37,8 @@ final class TestGateway: Sendable {
     /// Who claims and settles.
     let worker: WorkerID
     private let limits: BodyLimits
+    /// The routes of ``services``, made with the first request: it takes longer than to answer one.
+    private let responder = Mutex<HostResponder?>(nil)
 
     init(
         storeState: StoreState = StoreState(), limits: DeliveryLimits = DeliveryLimits(), bodyLimitBytes: Int = 1 << 20,
@@ -120,9 +122,25 @@ final class TestGateway: Sendable {
     func application(
         over services: GatewayServices, on routes: GatewayListener.Routes = .api(withOperations: true)
     ) -> some ApplicationProtocol {
-        Application(
-            responder: GatewayRouter(services: services, limits: limits, routes: routes).responder(),
-            logger: services.logger)
+        application(of: GatewayRouter(services: services, limits: limits, routes: routes).responder())
+    }
+
+    private func application(of responder: HostResponder) -> some ApplicationProtocol {
+        Application(responder: responder, logger: services.logger)
+    }
+
+    /// What answers a request: made once for the gateway's own services and all routes.
+    private func responder(
+        over services: GatewayServices?, on routes: GatewayListener.Routes
+    ) -> HostResponder {
+        guard services == nil, routes == .api(withOperations: true) else {
+            return GatewayRouter(services: services ?? self.services, limits: limits, routes: routes).responder()
+        }
+        return responder.withLock { kept in
+            let responder = kept ?? GatewayRouter(services: self.services, limits: limits, routes: routes).responder()
+            kept = responder
+            return responder
+        }
     }
 }
 
@@ -189,7 +207,8 @@ extension TestGateway {
     ) async throws -> Answer {
         var headers = headers
         if let role { headers[.authorization] = "Bearer " + (try #require(keys[role])).text }
-        return try await application(over: services ?? self.services, on: routes).test(.router) { [headers] client in
+        let responder = responder(over: services, on: routes)
+        return try await application(of: responder).test(.router) { [headers] client in
             let response = try await client.executeRequest(uri: path, method: method, headers: headers, body: bytes)
             return Answer(
                 status: response.status.code, headers: response.headers, text: String(buffer: response.body))

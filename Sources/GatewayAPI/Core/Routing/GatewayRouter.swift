@@ -54,8 +54,9 @@ struct GatewayRouter {
         router.add(middleware: RequestIDs<GatewayRequestContext>())
         router.add(middleware: RequestLog<GatewayRequestContext>())
         if let tracer = services.tracer { router.add(middleware: RequestTraces(tracer: tracer)) }
-        router.add(middleware: CrossOrigin(paths: RoutePaths(routes)))
-        router.add(middleware: ErrorAnswers(paths: RoutePaths(routes)))
+        let paths = RoutePaths(routes)
+        router.add(middleware: CrossOrigin(paths: paths))
+        router.add(middleware: ErrorAnswers(paths: paths))
         router.add(middleware: HeaderLimit<GatewayRequestContext>())
         router.add(middleware: HostLimit<GatewayRequestContext>())
         for route in routes {
