@@ -82,14 +82,20 @@ struct ExportReader {
             elements: Array(rows.prefix(limit)), nextCursor: rows.count > limit ? rows[limit - 1].cursor : nil)
     }
 
+    /// What follows a page was recorded no earlier than its rows. It is not held against the start again, which may have moved:
+    /// when retention takes a block, the oldest whole moment is the one behind it, and what else was recorded in the same
+    /// moment is still to be told.
     private func entries(after place: PageCursor?, limit: Int) throws -> [ExportRow] {
-        let hours = (first: LedgerHour.hour(of: start), last: LedgerHour.hour(of: end))
+        let isFirst = place == nil
+        let firstHour = LedgerHour.hour(of: start)
+        let hours = (first: isFirst ? firstHour : firstHour - 1, last: LedgerHour.hour(of: end))
+        let recordedFrom = isFirst ? start.milliseconds : 0
         guard let bounds = try db.row(Self.bounds, [project.rawValue, hours.first, hours.last]),
             let first: Int64 = bounds[0], let final: Int64 = bounds[1]
         else { return [] }
         let reader = LedgerReader(db: db)
         let picks = try reader.picks(from: max(place?.last ?? 0, first), after: place, limit: limit) {
-            try db.cursor(Self.blocks, [project.rawValue, $0, final, start.milliseconds, end.milliseconds, $1])
+            try db.cursor(Self.blocks, [project.rawValue, $0, final, recordedFrom, end.milliseconds, $1])
         }
         return try reader.rows(picks) { PageCursor(.export, after: $0.stored.id, index: $0.index) }
     }
