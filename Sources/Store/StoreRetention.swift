@@ -43,6 +43,8 @@ package enum RetentionPart: String, Hashable, Sendable, CaseIterable {
     case messages
     /// Sums by day.
     case days
+    /// Days of the ledger that hold nothing any more, in a store that keeps it by days; the days that come get their room.
+    case ledgerDays = "days of the ledger"
     /// What is kept of purged registrations.
     case formerRegistrations = "former registrations"
     /// Pages of the file that hold nothing: the file system gets them back.
@@ -56,6 +58,11 @@ package struct RetentionRules: Hashable, Sendable {
     /// By project.
     package var byProject: [ProjectID: RetentionPolicy]
 
+    /// The longest that a project keeps its ledger, in days.
+    package var longestLedgerDays: Int {
+        byProject.values.reduce(standard.ledgerDays) { max($0, $1.ledgerDays) }
+    }
+
     /// Puts rules together.
     package init(standard: RetentionPolicy, byProject: [ProjectID: RetentionPolicy] = [:]) {
         self.standard = standard
@@ -68,7 +75,7 @@ package struct RetentionRules: Hashable, Sendable {
 
 /// What a step removed.
 package struct RetentionProgress: Hashable, Sendable {
-    /// How many: payloads, receipts, messages, sums, registrations or pages.
+    /// How many: payloads, receipts, messages, sums, days of the ledger, registrations or pages.
     package var count: Int
     /// Whether this pass is done: nothing else is out of date.
     package var isDone: Bool

@@ -44,7 +44,8 @@ struct HousekeeperTests {
         }
         let calls = asked.withLock { $0 }
         #expect(calls.map(\.part) == [.payloads, .payloads] + RetentionPart.allCases)
-        #expect(calls.map { $0.rules[Sample.projectID].ledgerDays } == [3] + Array(repeating: 7, count: 7))
+        let later = Array(repeating: 7, count: RetentionPart.allCases.count + 1)
+        #expect(calls.map { $0.rules[Sample.projectID].ledgerDays } == [3] + later)
         #expect(calls.last?.rules.standard.ledgerDays == 3)
     }
 

@@ -79,6 +79,76 @@ struct MigrationTests {
         try await server.dropDatabase(database)
     }
 
+    private static let block = """
+        INSERT INTO ledger_block (message, project, recorded_at, first_key, last_key, rows, outcomes, entries)
+        VALUES (1, 'demo', $1, 1, 9, 1, 1, '\\x00') RETURNING id
+        """
+
+    /// The ledger becomes the first of its partitions as it is, while a program of the version before has it in use: names and
+    /// columns stay, ids go on, and each index has those of the rows.
+    @Test func aLedgerBecomesTheFirstOfItsPartitions() async throws {
+        let server = try await PostgreSQLServer.shared()
+        let database = try await server.makeDatabase()
+        try Self.migrate(database, SchemaMigrator(migrations: Array(Schema.migrations.prefix(5))))
+        try await server.execute(
+            """
+            INSERT INTO message (seq, id, project, audience, singles, source, bytes, is_displayed, priority,
+                time_to_live, lane, collapses_repeats, state, accepted_at, expires_at)
+            VALUES (1, '\\x01', 'demo', 1, 1, '{}', 2, 0, 10, 60, 0, 1, 'ACTIVE', 7, 60007)
+            """, in: database)
+        let before = PostgreSQLSession(try PostgreSQLConfiguration(url: database), logger: Logger(label: "test"))
+        defer { before.close() }
+        func insert(at time: Int64) throws -> Int64 {
+            var id: Int64 = 0
+            _ = try before.inTransaction(lock: Self.lock) {
+                let statement = try before.statement(Self.block)
+                statement.bind(time)
+                guard try statement.next() else { return false }
+                id = statement.number(0)
+                statement.reset()
+                return true
+            }
+            return id
+        }
+        #expect(try (0..<3).map { try insert(at: $0) } == [1, 2, 3])
+        let indexes = "SELECT indexname FROM pg_indexes WHERE tablename = 'ledger_block' ORDER BY 1"
+        let names = try await server.execute(indexes, in: database)
+        let columns = """
+            SELECT column_name, data_type, collation_name, is_nullable FROM information_schema.columns
+            WHERE table_name = 'ledger_block' ORDER BY ordinal_position
+            """
+        let shape = try await server.execute(columns, in: database)
+
+        try Self.migrate(database, Self.migrator(0))
+        #expect(try await server.execute(indexes, in: database) == names)
+        #expect(try await server.execute(columns, in: database) == shape)
+        let attached = try await server.execute(
+            """
+            SELECT count(*) FROM pg_index i JOIN pg_inherits h ON h.inhparent = i.indexrelid
+            WHERE i.indrelid = 'ledger_block'::regclass AND i.indisvalid
+            """, in: database)
+        #expect(attached == ["\(names.count)"])
+        #expect(try insert(at: 3) == 4, "with the statement that was prepared before")
+        let blocks = try await server.execute(
+            "SELECT tableoid::regclass, id, recorded_at FROM ledger_block ORDER BY id", in: database)
+        #expect(blocks == (1...4).map { "ledger_block_first|\($0)|\($0 - 1)" })
+        // What the version before does with blocks.
+        try await server.execute(
+            """
+            UPDATE ledger_block SET rows = 2 WHERE id = 1; DELETE FROM ledger_block WHERE id = 2;
+            SELECT nextval('ledger_block_id_seq')
+            """, in: database)
+        let left = try await server.execute("SELECT id, rows FROM ledger_block ORDER BY id", in: database)
+        #expect(left == ["1|2", "3|1", "4|1"])
+        #expect(try insert(at: 4) == 6)
+        let error = await #expect(throws: ChildProcessError.self) {
+            try await server.execute(
+                "UPDATE ledger_block SET outcomes = 3 WHERE id = 1", in: database)
+        }
+        #expect("\(try #require(error))".contains("ledger_block_outcomes_check"))
+        try await server.dropDatabase(database)
+    }
+
     @Test func theVersionBeforeGoesOnAndAnOlderOneIsRefused() async throws {
         let server = try await PostgreSQLServer.shared()
         let database = try await server.makeDatabase()
@@ -137,25 +207,5 @@ struct MigrationTests {
         }
         #expect(try await Self.versions(database).count == Int(Schema.version) + 1)
         try await server.dropDatabase(database)
-    }
-
-    @Test func statementsEndAtSemicolonsOutsideOfFunctions() {
-        let script = """
-            CREATE TABLE a (
-                b text CHECK (b <> ';')
-            );
-            CREATE FUNCTION c() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                DELETE FROM a;
-                RETURN NULL;
-            END $$;
-
-            SELECT 1
-            """
-        let statements = Schema.statements(of: script)
-        #expect(statements.count == 3)
-        #expect(statements[0].hasPrefix("CREATE TABLE a") && statements[0].hasSuffix(")"))
-        #expect(statements[1].hasSuffix("END $$"))
-        #expect(statements[2].contains("SELECT 1"))
     }
 }

@@ -17,10 +17,32 @@ struct PostgresConformanceTests {
         }
     }
 
+    /// Partitions so small that what a step writes, and what a list reads, is in several of them.
+    private static let smallPartitions = """
+        ALTER TABLE ledger_block DETACH PARTITION ledger_block_first;
+        ALTER TABLE ledger_block ATTACH PARTITION ledger_block_first FOR VALUES FROM (MINVALUE) TO (2);
+        CREATE TABLE ledger_block_second PARTITION OF ledger_block FOR VALUES FROM (2) TO (4);
+        CREATE TABLE ledger_block_third PARTITION OF ledger_block FOR VALUES FROM (4) TO (7);
+        CREATE TABLE ledger_block_last PARTITION OF ledger_block FOR VALUES FROM (7) TO (\(Int64.max));
+        """
+
+    /// Whatever asks for blocks gets them from all partitions, in one order.
+    @Test(
+        arguments: ConformanceCase.all.filter { claim in
+            !claim.needs.isDisjoint(with: [.ledger, .receipts, .events, .retention])
+        })
+    func postgresConformsWithALedgerInPartitions(to claim: ConformanceCase) async throws {
+        try await Self.withDatabase { database in
+            try await PostgreSQLServer.shared().execute(Self.smallPartitions, in: database)
+            try await claim.run(on: .postgres(database))
+        }
+    }
+
     /// The seeds are part of the test's name: a failing run is repeated by its name.
     @Test(arguments: [1, 2, 3, 7] as [UInt64])
     func theLawHoldsAfterEachStepOfARandomRun(seed: UInt64) async throws {
         try await Self.withDatabase { database in
+            try await PostgreSQLServer.shared().execute(Self.smallPartitions, in: database)
             var run = try await RandomRun(subject: .postgres(database), seed: seed)
             try await run.run(steps: 200, devices: seed % 3 == 0 ? 130 : 12)
         }

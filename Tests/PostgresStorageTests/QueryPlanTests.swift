@@ -274,6 +274,7 @@ struct QueryPlanTests {
         Hot(name: "message of a receipt", sql: ReceiptTable.message),
         Hot(name: "pending delivery of a receipt", sql: ReceiptTable.isPending),
         Hot(name: "blocks of a receipt", sql: ReceiptTable.blocks),
+        Hot(name: "blocks of a receipt after accept", sql: ReceiptTable.blocksBetween),
         Hot(name: "pages of a receipt", sql: ReceiptTable.pages),
         Hot(name: "sums of receipts", sql: ReceiptTable.sums),
         Hot(name: "receipt of a day", sql: ReceiptTable.countDay),
@@ -372,7 +373,7 @@ struct QueryPlanTests {
     /// Tables with so many rows.
     private static let large: Set<String> = [
         "registration", "subscription", "message", "message_platform", "ended_single", "fan_out", "page", "pending",
-        "ledger_block",
+        "ledger_block", "ledger_block_first",
         "receipt", "event", "link", "link_count", "idempotency", "registration_audit", "audit_log", "installation",
         "installation_token", "webhook_attempt", "former_registration", "link_click", "traffic",
         "topic_day",

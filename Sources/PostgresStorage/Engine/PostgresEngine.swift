@@ -3,6 +3,7 @@ package import PostgreSQLClient
 package import PushModel
 package import SQLStorage
 package import Store
+import Synchronization
 
 /// The database of a store on a PostgreSQL server, which any number of gateways share.
 ///
@@ -13,14 +14,16 @@ package final class PostgresEngine: StorageEngine {
     /// software are theirs.
     package static let writeLock: Int64 = 0x6865_7261_6c64
 
-    private let pool: PostgreSQLPool
+    let pool: PostgreSQLPool
     private let configuration: PostgreSQLConfiguration
-    private let logger: Logger
+    let logger: Logger
     private let health = PostgresHealth()
     private let commits = CommitCount()
     /// Takes the place of the database's clock for leases.
     private let clock: (@Sendable () -> Timestamp)?
     private let role: StoreRole
+    /// Partitions of the ledger that held nothing when it was looked last.
+    let emptiedPartitions = Mutex<Set<LedgerPartition>>([])
 
     /// Connections that read at the same time: look-ups, claims and audiences take at most two each, the rest is for lists
     /// and reports.
@@ -91,7 +94,7 @@ package final class PostgresEngine: StorageEngine {
     }
 
     /// Reads, and once more on another connection when the first one is lost.
-    private func withReader<Value: Sendable>(
+    func withReader<Value: Sendable>(
         _ body: @escaping @Sendable (PostgreSQLSession) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
@@ -152,8 +155,20 @@ package final class PostgresEngine: StorageEngine {
 
     package func state(_ probe: StoreError?) -> StoreState { health.state(probe) }
 
-    /// The server holds the keys between its tables, and looks after its files.
-    package func examine() async throws -> [(text: String, count: Int)] { [] }
+    private static let blocksWithoutMessage = """
+        SELECT count(*) FROM ledger_block b
+        WHERE b.message IS NOT NULL AND NOT EXISTS (SELECT 1 FROM message m WHERE m.seq = b.message)
+        """
+
+    /// The server holds the keys between its tables but one, and looks after its files.
+    package func examine() async throws -> [(text: String, count: Int)] {
+        let count = try await readOnce { db in
+            let statement = try db.statement(Self.blocksWithoutMessage)
+            defer { statement.reset() }
+            return try statement.next() ? Int(statement.number(0)) : 0
+        }
+        return [("ledger blocks of messages that are not there", count)]
+    }
 
     /// Any number of gateways may have the database.
     package func note(_ holder: GatewayHolder) {}

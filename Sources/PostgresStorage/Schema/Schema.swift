@@ -25,6 +25,7 @@ enum Schema {
         Migration(version: 3, runsFrom: 1, scripts: [leavingNodes, providerTokens]),
         Migration(version: 4, runsFrom: 1, scripts: [traffic, topicDays]),
         Migration(version: 5, runsFrom: 1, scripts: [storedProjects, projectStandings]),
+        Migration(version: 6, runsFrom: 1, scripts: [ledgerPartitions]),
     ]
 
     /// The version that this program is made for.
@@ -51,21 +52,4 @@ enum Schema {
         serviceAccounts, operators, auditLog, events, webhooks, links, messageLinks, clicks, referrals,
         retention, endedSingles, nodes,
     ]
-
-    /// The statements of a script, each without what ends it: a semicolon at the end of a line, but not within the body
-    /// of a function.
-    static func statements(of script: String) -> [String] {
-        var statements: [String] = []
-        var lines: [Substring] = []
-        var isInBody = false
-        for line in script.split(separator: "\n") {
-            for _ in line.ranges(of: "$$") { isInBody.toggle() }
-            lines.append(line)
-            guard !isInBody, line.hasSuffix(";") else { continue }
-            statements.append(String(lines.joined(separator: "\n").dropLast()))
-            lines.removeAll()
-        }
-        if !lines.isEmpty { statements.append(lines.joined(separator: "\n")) }
-        return statements
-    }
 }

@@ -17,6 +17,9 @@ struct SchemaMigrator {
         var runsFrom: Int64 = 0
     }
 
+    /// How long a script may take, which may read a large table as a whole.
+    private static let scriptTimeout: Duration = .seconds(3600)
+
     private var newest: Int64 { migrations.last?.version ?? 0 }
 
     /// Makes what is missing. Nothing waits when nothing is.
@@ -32,11 +35,10 @@ struct SchemaMigrator {
             // Another program may have been faster.
             let state = try Self.state(session)
             guard !(try isDone(state)) else { return false }
+            try session.execute("SET LOCAL statement_timeout = 0")
             try session.execute(Schema.versions)
             for migration in migrations where migration.version > state.version {
-                for script in migration.scripts {
-                    for statement in Schema.statements(of: script) { try session.execute(statement) }
-                }
+                for script in migration.scripts { try session.run(script: script, timeout: Self.scriptTimeout) }
                 try session.execute(
                     """
                     INSERT INTO schema_version (version, runs_from, time) VALUES (\(migration.version),

@@ -149,7 +149,8 @@ package struct StoreTransfer: Sendable {
             SELECT CAST(c.relname AS text), CAST(a.attname AS text),
                 CAST(pg_get_serial_sequence(quote_ident(c.relname), a.attname) AS text)
             FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-            WHERE c.relkind = 'r' AND c.relnamespace = CAST(current_schema() AS regnamespace) AND a.attidentity <> ''
+            WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
+                AND c.relnamespace = CAST(current_schema() AS regnamespace) AND a.attidentity <> ''
             """)
         var sequences: [(table: String, column: String, sequence: String)] = []
         while try columns.next() { sequences.append((columns.text(0), columns.text(1), columns.text(2))) }

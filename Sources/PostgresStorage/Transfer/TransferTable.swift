@@ -85,8 +85,8 @@ extension TransferTable {
             CAST(coalesce(array_position(p.conkey, a.attnum), 0) AS bigint)
         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
         LEFT JOIN pg_constraint p ON p.conrelid = c.oid AND p.contype = 'p'
-        WHERE c.relkind = 'r' AND c.relnamespace = CAST(current_schema() AS regnamespace)
-            AND a.attnum > 0 AND NOT a.attisdropped
+        WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
+            AND c.relnamespace = CAST(current_schema() AS regnamespace) AND a.attnum > 0 AND NOT a.attisdropped
         ORDER BY c.relname, a.attnum
         """
 

@@ -92,6 +92,9 @@ package enum Dialect: Sendable {
     /// Whether a statement for several rows is cheaper than as many statements, each of which goes to a server.
     var joinsRows: Bool { self == .postgreSQL }
 
+    /// Whether the ledger is kept by days, so that bounds of ids leave out most of it.
+    var dividesLedger: Bool { self == .postgreSQL }
+
     /// Whether a row that gets shorter leaves its page as it is, so that pages are joined only when the row is written anew.
     var shortensInPlace: Bool { self == .sqlite }
 }

@@ -86,6 +86,12 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// Gives pages back to the file system, in a write transaction.
     func releaseFilePages(_ count: Int, _ db: any Database) throws
 
+    /// Where the ledger is kept by days: makes room for the next ones, and removes those whose blocks are all gone.
+    ///
+    /// - Parameter longest: the longest that a project keeps its ledger, in days.
+    /// - Returns: how many parts of the ledger went.
+    func keepLedgerDays(longest: Int) async throws -> Int
+
     // MARK: Imports
 
     /// How an import of registrations takes turns with a gateway.
@@ -127,6 +133,8 @@ extension StorageEngine {
     package func spareFilePages(_ db: any Database) throws -> Int { 0 }
 
     package func releaseFilePages(_ count: Int, _ db: any Database) throws {}
+
+    package func keepLedgerDays(longest: Int) async throws -> Int { 0 }
 
     package func beginImport() throws -> Bool { false }
 

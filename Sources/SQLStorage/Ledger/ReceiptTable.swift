@@ -71,6 +71,11 @@ struct ReceiptTable {
         SELECT b.entries FROM ledger_block b INDEXED BY ledger_block_keys
         WHERE b.message = ?1 AND b.first_key <= ?2 AND b.last_key >= ?2 ORDER BY b.first_key DESC
         """
+    /// The same with bounds of ids.
+    static let blocksBetween = """
+        SELECT b.entries FROM ledger_block b INDEXED BY ledger_block_keys
+        WHERE b.message = ?1 AND b.first_key <= ?2 AND b.last_key >= ?2 AND b.id BETWEEN ?3 AND ?4 ORDER BY b.first_key DESC
+        """
     static let pages = "SELECT keys FROM page WHERE message = ?"
     static let insertion = """
         INSERT INTO receipt (message, registration, kind, project, time, recorded_at)
@@ -133,22 +138,51 @@ struct ReceiptTable {
     ) throws -> (seq: Int64, acceptedAt: Timestamp)? {
         guard let row = try db.row(Self.message, [id.column, project.rawValue]) else { return nil }
         let seq: Int64 = row[0]
-        guard try isDelivery(seq, to: key) else { return nil }
-        return (seq, Timestamp(milliseconds: row[1]))
+        let acceptedAt = Timestamp(milliseconds: row[1])
+        guard try isDelivery(seq, to: key, accepted: (project, acceptedAt)) else { return nil }
+        return (seq, acceptedAt)
     }
 
     /// Whether a message went to a registration, or is on its way: a device may be faster than the commit of APNs' answer.
-    func isDelivery(_ message: Int64, to key: Int64) throws -> Bool {
+    ///
+    /// - Parameter accepted: of which project the message is, and when it was accepted, where that is known.
+    func isDelivery(
+        _ message: Int64, to key: Int64, accepted: (project: ProjectID, at: Timestamp)? = nil
+    ) throws -> Bool {
         if try db.number(Self.isPending, [message, key]) != nil { return true }
-        let blocks = try db.cursor(Self.blocks, [message, key])
+        // All days of the ledger are looked at only when that has not found it.
+        if let accepted, db.dialect.dividesLedger,
+            try isRecordedSoon(message, to: key, accepted.project, accepted.at) || isClaimed(message, to: key)
+        {
+            return true
+        }
+        return try contains(key, in: db.cursor(Self.blocks, [message, key])) || isClaimed(message, to: key)
+    }
+
+    /// Whether it shows in the blocks of the day after accept that a message went to a registration, as nearly always.
+    private func isRecordedSoon(
+        _ message: Int64, to key: Int64, _ project: ProjectID, _ acceptedAt: Timestamp
+    ) throws -> Bool {
+        let hour = LedgerHour.hour(of: acceptedAt)
+        guard let ids = try db.row(ExportReader.bounds, [project.rawValue, hour - 1, hour + 24]),
+            let first: Int64 = ids[0], let last: Int64 = ids[1]
+        else { return false }
+        return try contains(key, in: db.cursor(Self.blocksBetween, [message, key, first, last]))
+    }
+
+    private func isClaimed(_ message: Int64, to key: Int64) throws -> Bool {
+        let pages = try db.cursor(Self.pages, [message])
+        while let row = try pages.next() {
+            if try PackedKeys.contain(key, in: row[0]) { return true }
+        }
+        return false
+    }
+
+    private func contains(_ key: Int64, in blocks: RowCursor) throws -> Bool {
         while let row = try blocks.next() {
             // Any damage is told as one error.
             guard let block = try? LedgerBlock(decoding: row[0]) else { throw StoreError.invalid("a ledger block") }
             if block.index(of: key) != nil { return true }
-        }
-        let pages = try db.cursor(Self.pages, [message])
-        while let row = try pages.next() {
-            if try PackedKeys.contain(key, in: row[0]) { return true }
         }
         return false
     }

@@ -18,7 +18,10 @@ struct RecordedEndReader {
         SELECT seq, id, block FROM every_message
         WHERE id = ANY (ARRAY(SELECT decode(value, 'hex') FROM texts(?))) AND block IS NOT NULL
         """
-    static let blocks = "SELECT b.id, b.entries FROM numbers(?) k CROSS JOIN ledger_block b ON b.id = k.value"
+    /// The bounds say which days of the ledger are looked at.
+    static let blocks = """
+        SELECT b.id, b.entries FROM numbers(?1) k CROSS JOIN ledger_block b ON b.id = k.value AND b.id BETWEEN ?2 AND ?3
+        """
 
     func ends(of messages: [MessageID]) throws -> [MessageID: RecordedEnd] {
         var ended: [(seq: Int64, id: MessageID, block: Int64)] = []
@@ -38,8 +41,9 @@ struct RecordedEndReader {
     }
 
     private func blocks(_ ids: Set<Int64>) throws -> [Int64: LedgerBlock] {
-        let rows = try db.cursor(Self.blocks, [ids.sorted()])
         var blocks: [Int64: LedgerBlock] = [:]
+        guard let first = ids.min(), let last = ids.max() else { return blocks }
+        let rows = try db.cursor(Self.blocks, [ids.sorted(), first, last])
         while let row = try rows.next() {
             let id: Int64 = row[0]
             do {

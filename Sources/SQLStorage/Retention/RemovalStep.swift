@@ -32,7 +32,7 @@ struct RemovalStep: Sendable {
             let count = try db.change(FormerRegistrations.remove, [project, limit])
             let kinds = try db.change(EndedSingleTable.removeKinds, [limit])
             return RemovedRows(count: count, next: max(count, kinds) == limit ? 0 : nil)
-        case .freePages:
+        case .ledgerDays, .freePages:
             return RemovedRows()
         }
     }

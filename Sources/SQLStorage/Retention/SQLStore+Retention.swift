@@ -8,6 +8,7 @@ extension SQLStore: StoreRetention {
         _ part: RetentionPart, by rules: RetentionRules, at now: Timestamp
     ) async throws(StoreError) -> RetentionProgress {
         guard part != .freePages else { return try await giveBackPages() }
+        guard part != .ledgerDays else { return try await keepLedgerDays(by: rules) }
         let projects = try await read { db in try RetentionTable.allProjects(db) }
         while true {
             var pass = removals.withLock { $0[part] ?? RemovalPass() }
@@ -29,6 +30,16 @@ extension SQLStore: StoreRetention {
             if removed.count > 0 || removed.next != nil {
                 return RetentionProgress(count: removed.count, isDone: false)
             }
+        }
+    }
+
+    /// Gives days of the ledger back that hold nothing, and prepares those that come.
+    private func keepLedgerDays(by rules: RetentionRules) async throws(StoreError) -> RetentionProgress {
+        do {
+            return RetentionProgress(
+                count: try await engine.keepLedgerDays(longest: rules.longestLedgerDays), isDone: true)
+        } catch {
+            throw engine.note(error, isWrite: true)
         }
     }
 

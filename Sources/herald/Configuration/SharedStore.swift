@@ -69,8 +69,9 @@ enum SharedStore {
         static func findings(of store: any AdministeredStore, isUnsafeAllowed: Bool) async -> [Finding] {
             guard let store = store as? SQLStore else { return [] }
             do throws(StoreError) {
-                return DurabilityCheck(facts: try await DatabaseFacts(of: store), isUnsafeAllowed: isUnsafeAllowed)
-                    .findings
+                let durability = DurabilityCheck(
+                    facts: try await DatabaseFacts(of: store), isUnsafeAllowed: isUnsafeAllowed)
+                return durability.findings + LedgerDaysCheck(days: try await LedgerDays(of: store)).findings
             } catch {
                 return [Finding(.bad, "database", error.message)]
             }
