@@ -12,7 +12,7 @@ import Testing
 @testable import SQLStorage
 
 /// The ledger in partitions by days: where blocks go, and that days go as a whole when retention has taken all of them.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PostgreSQLServer.isInstalled))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: PostgreSQLServer.isInstalled))
 struct LedgerDayTests {
     private static let logger = Logger(label: "test")
     private static let demo = ProjectID(rawValue: "demo")!
