@@ -239,6 +239,50 @@ struct LedgerDayTests {
         try await scene.close()
     }
 
+    /// A clock that is a year ahead for a moment leads no ids on, which never come back; one that stays there does.
+    @Test func aClockThatIsFarAheadIsBelievedTheSecondTime() async throws {
+        let scene = try await Scene()
+        scene.turn(to: 0)
+        try await scene.keepDays()
+        scene.turn(to: 365)
+        try await scene.keepDays()
+        try await scene.deliver()
+        scene.turn(to: 1)
+        try await scene.keepDays()
+        try await scene.deliver()
+        #expect(try await scene.blockDays() == [0, 1])
+        #expect(try await scene.partitions() == [0, 1, 2, 3])
+
+        scene.turn(to: 365)
+        try await scene.keepDays()
+        try await scene.deliver()
+        try await scene.keepDays()
+        try await scene.deliver()
+        #expect(try await scene.blockDays() == [0, 1, 1, 365])
+        #expect(try await scene.store.check() == [])
+        try await scene.close()
+    }
+
+    /// Whoever sets the sequence back to days that have no partition: the one that is made ends where the next one begins.
+    @Test func aPartitionIsMadeBetweenOthers() async throws {
+        let scene = try await Scene()
+        scene.turn(to: 0)
+        try await scene.keepDays(longest: 1000)
+        scene.turn(to: 31)
+        try await scene.keepDays(longest: 1000)
+        let before = try await scene.partitions()
+        let gap = try #require((1...31).first { day in !before.contains { $0 <= day && day < $0 + 10 } })
+        _ = try await scene.sql(
+            "SELECT setval('ledger_block_id_seq', \((scene.firstDay + Int64(gap)) << 36))")
+        scene.turn(to: Int64(gap))
+        try await scene.keepDays(longest: 1000)
+        try await scene.deliver()
+        #expect(try await scene.blockDays() == [Int64(gap)])
+        #expect(Set(try await scene.partitions()).subtracting(before).count == 1)
+        #expect(try await scene.store.check() == [])
+        try await scene.close()
+    }
+
     /// Whatever the longest time of a ledger, it is divided into about a hundred parts.
     @Test func aLongLedgerHasPartitionsOfSeveralDays() async throws {
         let scene = try await Scene()

@@ -54,6 +54,29 @@ struct MigrationTests {
         try await server.dropDatabase(database)
     }
 
+    /// A lock that is not there in time, and a deadlock with who reads the tables, pass: what was begun runs again.
+    @Test func whatOthersAreInTheWayOfRunsAgain() async throws {
+        let server = try await PostgreSQLServer.shared()
+        let database = try await server.makeDatabase()
+        try Self.migrate(database, Self.migrator(0))
+        try await server.execute("CREATE SEQUENCE tries; CREATE SEQUENCE preparing", in: database)
+        func passing(_ sequence: String, _ code: String) -> String {
+            """
+            DO $$ BEGIN
+                IF nextval('\(sequence)') < 3 THEN RAISE EXCEPTION 'in the way' USING ERRCODE = '\(code)'; END IF;
+            END $$;
+            """
+        }
+        let later = Schema.Migration(
+            version: Schema.version + 1, runsFrom: 1, preparations: [passing("preparing", "40P01")],
+            scripts: ["CREATE TABLE later (id bigint);" + passing("tries", "55P03")])
+        try Self.migrate(database, SchemaMigrator(migrations: Schema.migrations + [later]))
+        #expect(try await Self.versions(database).count == Int(Schema.version) + 1)
+        #expect(try await server.execute("SELECT last_value FROM tries", in: database) == ["3"])
+        #expect(try await server.execute("SELECT last_value FROM preparing", in: database) == ["3"])
+        try await server.dropDatabase(database)
+    }
+
     /// A store of each version before this one gets its tables and keeps its rows, and the program of that version goes on
     /// beside it: it removes messages without knowing what came later.
     @Test(arguments: 1..<Schema.migrations.count)
@@ -128,6 +151,9 @@ struct MigrationTests {
             WHERE i.indrelid = 'ledger_block'::regclass AND i.indisvalid
             """, in: database)
         #expect(attached == ["\(names.count)"])
+        // The bound was checked beforehand, and is that of the partition now.
+        let checks = "SELECT conname FROM pg_constraint WHERE conname LIKE 'ledger_block_bound%'"
+        #expect(try await server.execute(checks, in: database) == [])
         #expect(try insert(at: 3) == 4, "with the statement that was prepared before")
         let blocks = try await server.execute(
             "SELECT tableoid::regclass, id, recorded_at FROM ledger_block ORDER BY id", in: database)

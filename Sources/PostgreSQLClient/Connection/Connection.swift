@@ -258,8 +258,7 @@ import CPostgreSQL
             case .settle(let failure):
                 isCommitUnanswered = false
                 guard let failure else { return }
-                if failure.isPassing, passingFailure == nil { passingFailure = failure }
-                if failure.endsConnection, endingFailure == nil { endingFailure = failure }
+                note(failure)
                 throw failure
             case .fail(let error): throw give(up: error)
             }
@@ -315,7 +314,14 @@ import CPostgreSQL
         guard unsafe PQenterPipelineMode(handle) == 1 else { throw give(up: lost()) }
         guard let refusal else { return }
         state.scriptFailed()
+        note(refusal)
         throw refusal.kind == .refused ? refusal : give(up: refusal)
+    }
+
+    /// Keeps a failure that says what becomes of the transaction.
+    private func note(_ failure: PostgreSQLError) {
+        if failure.isPassing, passingFailure == nil { passingFailure = failure }
+        if failure.endsConnection, endingFailure == nil { endingFailure = failure }
     }
 
     private var timedOut: PostgreSQLError {

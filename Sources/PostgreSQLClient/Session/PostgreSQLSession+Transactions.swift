@@ -62,7 +62,7 @@ extension PostgreSQLSession {
     // MARK: Transactions
 
     /// Attempts to run a transaction that others are in the way of, or whose connection was lost before its end.
-    private static var attemptLimit: Int { 5 }
+    package static var attemptLimit: Int { 5 }
 
     /// Runs `body` in a transaction, which is committed when this returns `true`.
     ///
@@ -71,17 +71,20 @@ extension PostgreSQLSession {
     ///
     /// - Parameters:
     ///   - lock: the key of the advisory lock that it holds from its beginning to its end.
+    ///   - attempts: how often it is tried.
     ///   - body: says whether to commit; after an error or `false` nothing is changed.
     /// - Returns: what `body` said.
     /// - Throws: the error of `body`, or why the transaction could not begin or be committed: `.outcomeUnknown` only when
     ///   what became of it can't be told.
-    package func inTransaction(lock: Int64, _ body: () throws -> Bool) throws -> Bool {
+    package func inTransaction(
+        lock: Int64, attempts: Int = PostgreSQLSession.attemptLimit, _ body: () throws -> Bool
+    ) throws -> Bool {
         var attempt = 1
         while true {
             do {
                 return try runTransaction(lock: lock, body)
             } catch let repetition as Repetition {
-                guard attempt < Self.attemptLimit else { throw repetition.cause }
+                guard attempt < attempts else { throw repetition.cause }
                 logger.debug("A transaction runs again", metadata: metadata(repetition.cause))
                 if repetition.pauses { Self.pause(for: .milliseconds(Int.random(in: 5...(10 << attempt)))) }
                 attempt += 1

@@ -24,6 +24,8 @@ package final class PostgresEngine: StorageEngine {
     private let role: StoreRole
     /// Partitions of the ledger that held nothing when it was looked last.
     let emptiedPartitions = Mutex<Set<LedgerPartition>>([])
+    /// A day that the database's clock told and that seems too far ahead.
+    let doubtedDay = Mutex<Int64?>(nil)
 
     /// Connections that read at the same time: look-ups, claims and audiences take at most two each, the rest is for lists
     /// and reports.

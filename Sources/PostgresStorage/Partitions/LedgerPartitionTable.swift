@@ -5,7 +5,7 @@ import Store
 struct LedgerPartitionTable {
     let session: PostgreSQLSession
 
-    /// How long a change of partitions waits for others, who wait for it meanwhile: it is tried again later.
+    /// How long a change of partitions waits for each lock, while others wait for it: it is tried again later.
     private static let patience = "SET LOCAL lock_timeout = '200ms'"
 
     /// In the order of their ids. Bounds are told as a text only.
@@ -31,12 +31,17 @@ struct LedgerPartitionTable {
         let rows = try session.statement(Self.all)
         var partitions: [LedgerPartition] = []
         while try rows.next() {
+            // One that is being removed has no bounds any more.
+            guard !rows.isNull(2) else { continue }
             partitions.append(
                 LedgerPartition(
                     name: rows.text(0), first: rows.isNull(1) ? nil : rows.number(1), end: rows.number(2)))
         }
         return partitions
     }
+
+    /// The day of the ids that blocks get now; 0: days have not begun.
+    func day() throws -> Int64 { LedgerPartition.day(ofID: try number(Self.position)) }
 
     /// Makes the partitions that are missing for some days; none between those that there are, whose ids are past. Also that
     /// of the ids of now: a copy of the database by `pg_dump` may have the sequence as it was moved while the copy was made.
@@ -47,24 +52,33 @@ struct LedgerPartitionTable {
     /// - Parameter span: the days of a partition.
     /// - Returns: whether one was missing.
     func make(_ days: ClosedRange<Int64>, span: Int64) throws -> Bool {
-        var made = try all().last?.endDay ?? 0
-        let day = LedgerPartition.day(ofID: try number(Self.position))
-        var missing = day < made ? [] : [day]
-        if day >= made { made = day + span }
-        missing += stride(from: max(made, days.lowerBound), through: days.upperBound, by: Int(span))
+        let there = try all()
+        var made = there.last?.endDay ?? 0
+        var missing: [Range<Int64>] = []
+        let position = try number(Self.position)
+        if !there.contains(where: { ($0.first ?? .min) <= position && position < $0.end }) {
+            let day = LedgerPartition.day(ofID: position)
+            let next = there.compactMap(\.days?.lowerBound).first { $0 > day }
+            missing.append(day..<min(day + span, next ?? .max))
+            made = max(made, day + span)
+        }
+        missing += stride(from: max(made, days.lowerBound), through: days.upperBound, by: Int(span)).map {
+            $0..<$0 + span
+        }
         guard !missing.isEmpty else { return false }
         try session.execute(Self.patience)
-        for day in missing { try make(LedgerPartition(days: day..<day + span)) }
+        for days in missing { try make(LedgerPartition(days: days)) }
         return true
     }
 
-    /// No row comes in place of those that are removed, until the partition goes as a whole: a vacuum of dead rows would
-    /// gain nothing. Those that freeze rows and note which pages are visible to all go on.
+    /// No new block comes in place of those that are removed, until the partition goes as a whole: a vacuum of dead rows would
+    /// gain next to nothing. Those that freeze rows and note which pages are visible to all go on, and so does that of
+    /// what is stored outside of rows: retention writes blocks of many messages anew, some of them more than once.
     private func make(_ partition: LedgerPartition) throws {
         try session.execute(
             """
             CREATE TABLE "\(partition.name)" (LIKE ledger_block INCLUDING CONSTRAINTS INCLUDING STORAGE)
-            WITH (autovacuum_vacuum_threshold = 2147483647, toast.autovacuum_vacuum_threshold = 2147483647)
+            WITH (autovacuum_vacuum_threshold = 2147483647)
             """)
         try session.execute(
             """
@@ -116,9 +130,11 @@ struct LedgerPartitionTable {
         return row.number(0)
     }
 
-    /// Removes a partition, if it is there.
+    /// Removes a partition, if it is there and holds nothing: no block can come while that is looked at.
     func drop(_ partition: LedgerPartition) throws {
         try session.execute(Self.patience)
-        try session.execute("DROP TABLE IF EXISTS \"\(partition.name)\"")
+        try session.execute("LOCK TABLE ONLY ledger_block IN ACCESS EXCLUSIVE MODE")
+        guard try all().contains(partition), try isEmpty(partition) else { return }
+        try session.execute("DROP TABLE \"\(partition.name)\"")
     }
 }

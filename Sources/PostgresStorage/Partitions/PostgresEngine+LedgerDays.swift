@@ -7,6 +7,8 @@ extension PostgresEngine {
     /// Days that have their partition before they begin. None is needed, since blocks go on in the one before; and each
     /// makes statements without a bound of ids look at one more.
     private static let daysAhead: Int64 = 2
+    /// Days that ids may be behind the clock, as after a pause of all gateways, before it is doubted.
+    private static let likelyDays: Int64 = 40
     /// Partitions that the longest time of a ledger is divided into, at most: what looks at all of them takes its time, and
     /// a lock of each.
     private static let partitionLimit = 100
@@ -27,7 +29,7 @@ extension PostgresEngine {
             }
             for partition in due.sorted(by: { $0.end < $1.end }) {
                 try await onWriter { session in
-                    _ = try session.inTransaction(lock: Self.writeLock) {
+                    _ = try session.inTransaction(lock: Self.writeLock, attempts: 1) {
                         try LedgerPartitionTable(session: session).drop(partition)
                         return true
                     }
@@ -44,13 +46,34 @@ extension PostgresEngine {
     /// Makes partitions for the days that come, and has ids go on with that of today.
     private func prepareDays(by span: Int64, _ session: PostgreSQLSession) throws {
         var today: Int64 = 0
-        _ = try session.inTransaction(lock: Self.writeLock) {
+        var isLikely = false
+        _ = try session.inTransaction(lock: Self.writeLock, attempts: 1) {
+            let table = LedgerPartitionTable(session: session)
             today = DeliveryDay.day(of: try leaseTime(PostgresDatabase(session)))
-            return try LedgerPartitionTable(session: session).make(today...today + Self.daysAhead, span: span)
+            isLikely = try self.isLikely(today, after: table.day())
+            return try isLikely && table.make(today...today + Self.daysAhead, span: span)
         }
-        _ = try session.inTransaction(lock: Self.writeLock) {
+        guard isLikely else { return }
+        _ = try session.inTransaction(lock: Self.writeLock, attempts: 1) {
             try LedgerPartitionTable(session: session).moveSequence(to: today)
             return true
+        }
+    }
+
+    /// Whether a day far behind that of the ids is to be believed: it is when it was there an hour ago, too. Ids never go
+    /// back, so a clock that is wrong for a moment must not lead them on.
+    private func isLikely(_ today: Int64, after day: Int64) -> Bool {
+        doubtedDay.withLock { doubted in
+            guard day > 0, today - day > Self.likelyDays else {
+                doubted = nil
+                return true
+            }
+            if let doubted, (doubted...doubted + 1).contains(today) { return true }
+            doubted = today
+            logger.warning(
+                "the database's clock is far ahead of the ledger; its days go on when it still is in an hour",
+                metadata: ["days": "\(today - day)"])
+            return false
         }
     }
 

@@ -1,14 +1,44 @@
 extension Schema {
+    /// Takes the key that leads from blocks to messages away: for that moment nobody reads either table.
+    static let ledgerKeyDropped = """
+        DO $$
+        BEGIN
+            IF EXISTS (SELECT 1 FROM pg_constraint
+                WHERE conrelid = to_regclass('ledger_block') AND conname = 'ledger_block_message_fkey')
+            THEN ALTER TABLE ledger_block DROP CONSTRAINT ledger_block_message_fkey; END IF;
+        END $$;
+        """
+
+    /// The bound of the first partition, of which rows that come are held to. One that an earlier try left behind goes: its day
+    /// may be over.
+    static let ledgerBound = """
+        DO $$
+        BEGIN
+            IF to_regclass('ledger_block') IS NULL THEN RETURN; END IF;
+            ALTER TABLE ledger_block DROP CONSTRAINT IF EXISTS ledger_block_bound;
+            EXECUTE format('ALTER TABLE ledger_block ADD CONSTRAINT ledger_block_bound CHECK (id < %s) NOT VALID',
+                CAST(floor(extract(epoch FROM clock_timestamp()) / 86400) AS bigint) << 36);
+        END $$;
+        """
+
+    /// Reads the whole ledger once, without what is stored outside of its rows, beside everybody who reads and writes it: the
+    /// server does not take a bound from an index. With a checked bound a table becomes a partition without another look.
+    static let ledgerBoundChecked = """
+        DO $$
+        BEGIN
+            IF to_regclass('ledger_block') IS NULL THEN RETURN; END IF;
+            ALTER TABLE ledger_block VALIDATE CONSTRAINT ledger_block_bound;
+        END $$;
+        """
+
     /// The ledger in partitions by ranges of ids, see ``LedgerPartition``. What there is becomes the first of them, as it is:
     /// names, columns and indexes stay, so that the version before goes on.
     ///
     /// No key leads from a block to its message any more: the removal of a message, also of one that has no block of its
     /// own, would ask each partition for it. `doctor --ledger` looks for blocks without their message.
     ///
-    /// The whole table is read once, since the server does not take the bound of a range from an index. It reads blocks without what is stored
-    /// outside of their rows.
     static let ledgerPartitions = """
-        ALTER TABLE ledger_block DROP CONSTRAINT ledger_block_message_fkey;
+        ALTER TABLE ledger_block DROP CONSTRAINT IF EXISTS ledger_block_message_fkey;
         ALTER TABLE ledger_block RENAME TO ledger_block_first;
         ALTER SEQUENCE ledger_block_id_seq RENAME TO ledger_block_first_id_seq;
         ALTER INDEX ledger_block_pkey RENAME TO ledger_block_first_pkey;
@@ -21,6 +51,7 @@ extension Schema {
             LIKE ledger_block_first INCLUDING CONSTRAINTS INCLUDING IDENTITY INCLUDING STORAGE,
             PRIMARY KEY (id)
         ) PARTITION BY RANGE (id);
+        ALTER TABLE ledger_block DROP CONSTRAINT IF EXISTS ledger_block_bound;
         CREATE INDEX ledger_block_by_message ON ledger_block (message, id, outcomes);
         CREATE INDEX ledger_block_not_accepted ON ledger_block (message, id, outcomes) WHERE outcomes <> 1;
         CREATE INDEX ledger_block_by_project ON ledger_block (project, id, first_key, last_key);
@@ -33,5 +64,6 @@ extension Schema {
             EXECUTE format('ALTER TABLE ledger_block ATTACH PARTITION ledger_block_first FOR VALUES FROM (MINVALUE) TO (%s)',
                 CAST(floor(extract(epoch FROM clock_timestamp()) / 86400) AS bigint) << 36);
         END $$;
+        ALTER TABLE ledger_block_first DROP CONSTRAINT IF EXISTS ledger_block_bound;
         """
 }

@@ -14,6 +14,9 @@ enum Schema {
         /// The oldest version of the schema that a program may have been made for to go on beside this one: while the
         /// gateways of a cluster are replaced one after another, both run.
         let runsFrom: Int64
+        /// What is done before it, each in a transaction of its own that may run again: what takes long, beside gateways that
+        /// go on with their work, and what needs a lock that they give up now and then.
+        var preparations: [String] = []
         /// What it does.
         let scripts: [String]
     }
@@ -25,7 +28,9 @@ enum Schema {
         Migration(version: 3, runsFrom: 1, scripts: [leavingNodes, providerTokens]),
         Migration(version: 4, runsFrom: 1, scripts: [traffic, topicDays]),
         Migration(version: 5, runsFrom: 1, scripts: [storedProjects, projectStandings]),
-        Migration(version: 6, runsFrom: 1, scripts: [ledgerPartitions]),
+        Migration(
+            version: 6, runsFrom: 1, preparations: [ledgerKeyDropped, ledgerBound, ledgerBoundChecked],
+            scripts: [ledgerPartitions]),
     ]
 
     /// The version that this program is made for.

@@ -4,7 +4,7 @@ import Store
 /// Brings a database to the tables that a program is made for.
 ///
 /// Two that do so at once take turns, and so do the writes of gateways that run: a migration is one transaction under the
-/// lock of all writes.
+/// lock of all writes. What takes long is done before that, under a lock that only migrations ask for.
 struct SchemaMigrator {
     /// Those that the program knows, oldest first.
     var migrations = Schema.migrations
@@ -31,13 +31,20 @@ struct SchemaMigrator {
         var state: Result<State, any Error> = .success(State())
         try session.inSnapshot { state = Result { try Self.state(session) } }
         if try isDone(try state.get()) { return }
+        for text in try pending(after: try state.get()).flatMap(\.preparations) {
+            _ = try session.inTransaction(lock: Self.preparationLock) {
+                try session.execute("SET LOCAL statement_timeout = 0")
+                try session.run(script: text, timeout: Self.scriptTimeout)
+                return true
+            }
+        }
         _ = try session.inTransaction(lock: lock) {
             // Another program may have been faster.
             let state = try Self.state(session)
             guard !(try isDone(state)) else { return false }
             try session.execute("SET LOCAL statement_timeout = 0")
             try session.execute(Schema.versions)
-            for migration in migrations where migration.version > state.version {
+            for migration in pending(after: state) {
                 for script in migration.scripts { try session.run(script: script, timeout: Self.scriptTimeout) }
                 try session.execute(
                     """
@@ -47,6 +54,13 @@ struct SchemaMigrator {
             }
             return true
         }
+    }
+
+    /// The key of the advisory lock of what is done before a migration.
+    private static let preparationLock: Int64 = 0x6865_7261_6c65
+
+    private func pending(after state: State) -> [Schema.Migration] {
+        migrations.filter { $0.version > state.version }
     }
 
     /// Whether nothing is missing.

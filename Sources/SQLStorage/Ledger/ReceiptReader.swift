@@ -19,9 +19,9 @@ struct ReceiptReader {
 
     func page(after last: Int64, limit: Int) throws -> [ExportRow] {
         // In the order of recording, whatever the order of ids: times that were ahead are set back.
-        let before = try db.number(Self.recordedAt, [last]) ?? 0
-        let found = try db.rows(
-            Self.window, [project.rawValue, max(start.milliseconds, before), end.milliseconds, last, limit])
+        // What follows a page is not held against the start again, which moves on when retention takes a block.
+        let from = try db.number(Self.recordedAt, [last]) ?? start.milliseconds
+        let found = try db.rows(Self.window, [project.rawValue, from, end.milliseconds, last, limit])
         let names = try LedgerReader(db: db).names(of: found.map { $0[1] })
         let messages = try found.map { try LedgerMessage(row: $0, from: 4) }
         let differences = try MessagePlatformTable(db: db).differences(of: messages)
