@@ -92,6 +92,84 @@ struct ConnectionStateTests {
         }
     }
 
+    // MARK: COPY
+
+    private func copying() throws -> ConnectionState {
+        var state = ready()
+        try state.beginCopy()
+        return state
+    }
+
+    @Test func copyTakesRowsAndThenTellsWhatBecameOfThem() throws {
+        var state = try copying()
+        #expect(!state.isWaiting)
+        #expect(state.take(.takesRows) == .sendRows)
+        try state.sendRows(isEnd: false)
+        try state.sendRows(isEnd: true)
+        #expect(state.take(.success("COPY 5")) == .readOn)
+        #expect(state.take(.end) == .settle(nil))
+        try state.send(.question(1))
+        #expect(state.isWaiting)
+    }
+
+    @Test(arguments: [true, false])
+    func copyThatIsRefusedEndsTheTransactionOnly(isAtItsBegin: Bool) throws {
+        var state = try sent(.statement(.begin), .sync)
+        for answer in [.success("BEGIN"), .end, .sync] as [ConnectionState.Answer] { _ = state.take(answer) }
+        try state.beginCopy()
+        if !isAtItsBegin {
+            _ = state.take(.takesRows)
+            try state.sendRows(isEnd: true)
+        }
+        #expect(state.take(.failure(refusal)) == .readOn)
+        #expect(state.take(.end) == .settle(refusal))
+        #expect(state.transaction == .aborted)
+        try state.send(.sync)
+    }
+
+    @Test func nothingElseIsSentWhileACopyIsUnderWay() throws {
+        var state = try copying()
+        #expect(throws: PostgreSQLError.self) { try state.send(.question(1)) }
+        #expect(throws: PostgreSQLError.self) { try state.beginCopy() }
+        #expect(state.take(.takesRows) == .sendRows)
+        #expect(throws: PostgreSQLError.self) { try state.send(.sync) }
+        #expect(state.failure == nil)
+    }
+
+    @Test func answerOfACopyOutOfOrderEndsTheConnection() throws {
+        typealias Answers = [ConnectionState.Answer]
+        let loss = PostgreSQLError(.disconnected, "gone")
+        let wrong: [(begin: Answers, isEnded: Bool, last: Answers)] = [
+            ([], false, [.success("COPY 1")]), ([], false, [.end]), ([], false, [.sync]), ([], false, [.leftOut]),
+            ([], false, [.failure(refusal), .takesRows]), ([.takesRows], false, [.takesRows]),
+            ([.takesRows], false, [.failure(refusal)]), ([.takesRows], false, [.end]),
+            ([.takesRows], true, [.takesRows]), ([.takesRows], true, [.end]), ([.takesRows], true, [.sync]),
+            ([.takesRows], true, [.success("COPY 1"), .success("COPY 1")]), ([.takesRows], true, [.failure(loss)]),
+        ]
+        for (begin, isEnded, last) in wrong {
+            var state = try copying()
+            for answer in begin { _ = state.take(answer) }
+            if isEnded { try state.sendRows(isEnd: true) }
+            for answer in last.dropLast() { #expect(state.take(answer) == .readOn) }
+            guard let answer = last.last, case .fail(let error) = state.take(answer) else {
+                Issue.record("went on after \(begin) \(last)")
+                continue
+            }
+            #expect(error == loss || error.kind == .protocolViolation)
+            #expect(state.failure == error)
+            #expect(throws: error) { try state.sendRows(isEnd: true) }
+        }
+    }
+
+    @Test func answerOfACopyInThePipelineEndsTheConnection() throws {
+        var state = try sent(.question(1), .sync)
+        guard case .fail(let error) = state.take(.takesRows) else {
+            Issue.record("went on")
+            return
+        }
+        #expect(error.kind == .protocolViolation)
+    }
+
     @Test func firstReasonOfALossStays() throws {
         var state = try sent(.question(1))
         let first = PostgreSQLError(.disconnected, "first")

@@ -4,7 +4,7 @@ import CPostgreSQL
 ///
 /// All calls return in time: sockets are non-blocking, and every wait has a deadline. What is sent waits in libpq's buffer
 /// and goes out with the next question; while it goes out, answers are read, so that the two sides never wait for each
-/// other. Used by one thread only; closed with the object.
+/// other. A COPY leaves the pipeline and enters it again. Used by one thread only; closed with the object.
 @safe final class Connection {
     private let handle: OpaquePointer
     private var state = ConnectionState()
@@ -258,12 +258,19 @@ import CPostgreSQL
             case .settle(let failure):
                 isCommitUnanswered = false
                 guard let failure else { return }
-                note(failure)
-                throw failure
+                throw noted(failure)
+            case .sendRows: throw give(up: outOfOrder)
             case .fail(let error): throw give(up: error)
             }
         }
         throw failure ?? lost()
+    }
+
+    /// Keeps what a failure says of the transaction and of the connection.
+    private func noted(_ failure: PostgreSQLError) -> PostgreSQLError {
+        if failure.isPassing, passingFailure == nil { passingFailure = failure }
+        if failure.endsConnection, endingFailure == nil { endingFailure = failure }
+        return failure
     }
 
     private func nextResult(_ deadline: Deadline) throws(PostgreSQLError) -> QueryResult? {
@@ -289,6 +296,7 @@ import CPostgreSQL
         case PGRES_FATAL_ERROR: return .failure(PostgreSQLError(ending: result) ?? PostgreSQLError(refusal: result))
         case PGRES_PIPELINE_ABORTED: return .leftOut
         case PGRES_PIPELINE_SYNC: return .sync
+        case PGRES_COPY_IN: return .takesRows
         default: return .failure(PostgreSQLError(.protocolViolation, "The database sent a result of an unknown kind."))
         }
     }
@@ -307,21 +315,91 @@ import CPostgreSQL
             switch Self.answer(result) {
             case .failure(let error): refusal = refusal ?? error
             case .success: break
-            case .leftOut, .end, .sync:
-                throw give(up: PostgreSQLError(.protocolViolation, "The database sent an answer out of order."))
+            case .leftOut, .end, .sync, .takesRows: throw give(up: outOfOrder)
             }
         }
         guard unsafe PQenterPipelineMode(handle) == 1 else { throw give(up: lost()) }
         guard let refusal else { return }
         state.scriptFailed()
-        note(refusal)
-        throw refusal.kind == .refused ? refusal : give(up: refusal)
+        throw refusal.kind == .refused ? noted(refusal) : give(up: refusal)
     }
 
-    /// Keeps a failure that says what becomes of the transaction.
-    private func note(_ failure: PostgreSQLError) {
-        if failure.isPassing, passingFailure == nil { passingFailure = failure }
-        if failure.endsConnection, endingFailure == nil { endingFailure = failure }
+    // MARK: COPY
+
+    /// Begins a COPY FROM STDIN and waits until the server takes rows. Until ``endCopy(takingBack:)`` nothing else is sent.
+    ///
+    /// - Throws: the first failure of what was sent before, or why the server takes no rows. Then the pipeline goes on.
+    func beginCopy(_ text: String) throws(PostgreSQLError) {
+        if state.isWaiting { try answer() }
+        try state.beginCopy()
+        guard unsafe PQexitPipelineMode(handle) == 1, unsafe PQsendQuery(handle, text) == 1 else {
+            throw give(up: lost())
+        }
+        try flush()
+        _ = try takeCopyAnswers()
+    }
+
+    /// Sends some of the bytes of the rows, from `start` on, and waits until they are on their way: as the server takes no more
+    /// than it can do with, no more wait here.
+    func sendRows(_ bytes: [UInt8], from start: Int) throws(PostgreSQLError) {
+        try state.sendRows(isEnd: false)
+        try put { handle in
+            unsafe bytes.withUnsafeBytes { bytes in
+                let rows = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
+                return unsafe PQputCopyData(
+                    handle, rows.assumingMemoryBound(to: CChar.self).baseAddress, Int32(rows.count))
+            }
+        }
+        try flush()
+    }
+
+    /// Ends the rows and waits for what the server says of them; the pipeline goes on.
+    ///
+    /// - Parameter reason: has the server take back those that were sent, with an error; `nil`: they are to stay.
+    /// - Returns: how many rows the server took.
+    /// - Throws: what it had against one of them; it has taken none then.
+    func endCopy(takingBack reason: String? = nil) throws(PostgreSQLError) -> Int {
+        try state.sendRows(isEnd: true)
+        try put { handle in unsafe PQputCopyEnd(handle, reason) }
+        try flush()
+        return try takeCopyAnswers()
+    }
+
+    /// Gives something of a COPY to libpq, as soon as that has room for it.
+    @safe private func put(_ call: (OpaquePointer) -> Int32) throws(PostgreSQLError) {
+        let deadline = Deadline(in: answerTimeout)
+        while true {
+            let result = unsafe call(handle)
+            guard result >= 0 else { throw give(up: lost()) }
+            if result > 0 { return }
+            guard wait(for: descriptor, [.readable, .writable], until: deadline) else { throw give(up: timedOut) }
+            guard unsafe PQconsumeInput(handle) == 1 else { throw give(up: lost()) }
+        }
+    }
+
+    /// Takes answers until the server takes rows, or the COPY is over, after which the pipeline goes on.
+    ///
+    /// - Returns: how many rows the server took.
+    private func takeCopyAnswers() throws(PostgreSQLError) -> Int {
+        let deadline = Deadline(in: answerTimeout)
+        var rows = 0
+        while true {
+            let result = try nextResult(deadline)
+            switch state.take(Self.answer(result)) {
+            case .readOn: rows = result?.changes ?? 0
+            case .sendRows: return 0
+            case .settle(let failure):
+                guard unsafe PQenterPipelineMode(handle) == 1 else { throw give(up: lost()) }
+                guard let failure else { return rows }
+                throw noted(failure)
+            case .keep, .keepNumber: throw give(up: outOfOrder)
+            case .fail(let error): throw give(up: error)
+            }
+        }
+    }
+
+    private var outOfOrder: PostgreSQLError {
+        PostgreSQLError(.protocolViolation, "The database sent an answer out of order.")
     }
 
     private var timedOut: PostgreSQLError {

@@ -7,6 +7,8 @@ import DequeModule
 /// - **ready**: every answer came.
 /// - **inPipeline**: statements are out. Their answers come in order, each with an end; those up to the next sync share the
 ///   fate of the first that fails.
+/// - **copying**: a COPY is under way, outside of the pipeline, which has none (postgresql.org/docs/15/libpq-copy.html). The
+///   server says whether it takes rows, then nothing until their end, then what became of them.
 /// - **failed**: the connection was lost or is of no use; for the reason that is kept.
 /// - **closed**: final.
 ///
@@ -51,6 +53,8 @@ struct ConnectionState {
         case end
         /// A segment is complete.
         case sync
+        /// The server takes the rows of a COPY.
+        case takesRows
     }
 
     /// What the connection has to do after an answer.
@@ -61,6 +65,8 @@ struct ConnectionState {
         case keep(Int)
         /// Keep this result as the transaction's number.
         case keepNumber
+        /// Send the rows of the COPY, and their end.
+        case sendRows
         /// All that was sent is answered; the first failure since the last time, if there was one.
         case settle(PostgreSQLError?)
         /// Give the connection up.
@@ -77,13 +83,31 @@ struct ConnectionState {
         var isSegmentFailed = false
     }
 
+    private struct Copying {
+        enum Step {
+            /// Whether the server takes rows is still to come.
+            case asked
+            /// Rows may be sent.
+            case taking
+            /// The end of the rows was sent.
+            case ended
+        }
+
+        var step = Step.asked
+        /// It has its result, and the end of that is still to come.
+        var hasResult = false
+        var failure: PostgreSQLError?
+    }
+
     private enum Phase {
         /// Next: ready, failed, closed.
         case connecting
-        /// Next: inPipeline, failed, closed.
+        /// Next: inPipeline, copying, failed, closed.
         case ready
         /// Next: ready, failed, closed.
         case inPipeline(Pipeline)
+        /// Next: ready, failed, closed.
+        case copying(Copying)
         /// Next: closed.
         case failed(PostgreSQLError)
         /// Next: nothing.
@@ -99,7 +123,7 @@ struct ConnectionState {
     /// Why nothing can be sent any more.
     var failure: PostgreSQLError? {
         switch phase {
-        case .connecting, .ready, .inPipeline: nil
+        case .connecting, .ready, .inPipeline, .copying: nil
         case .failed(let error): error
         case .closed: PostgreSQLError(.closed, "The connection to the database is closed.")
         }
@@ -131,21 +155,54 @@ struct ConnectionState {
             phase = .closed
             pipeline.expected.append(request)
             phase = .inPipeline(pipeline)
+        case .copying: throw PostgreSQLError(.misuse, "A statement was sent in the middle of a COPY.")
         case .failed, .closed:
             if let failure { throw failure }
         }
     }
 
+    /// A COPY is to be sent; every answer has come.
+    ///
+    /// - Throws: why that is not possible.
+    mutating func beginCopy() throws(PostgreSQLError) {
+        switch phase {
+        case .ready: phase = .copying(Copying())
+        case .copying: throw PostgreSQLError(.misuse, "A COPY was begun in the middle of another one.")
+        case .connecting, .inPipeline: preconditionFailure("a COPY in \(phase)")
+        case .failed, .closed:
+            if let failure { throw failure }
+        }
+    }
+
+    /// Rows of the COPY are to be sent.
+    ///
+    /// - Parameter isEnd: whether these are the last ones; or none, and those before are to be taken back.
+    /// - Throws: why that is not possible.
+    mutating func sendRows(isEnd: Bool) throws(PostgreSQLError) {
+        if let failure { throw failure }
+        guard case .copying(var copy) = phase, copy.step == .taking else { preconditionFailure("rows in \(phase)") }
+        guard isEnd else { return }
+        copy.step = .ended
+        phase = .copying(copy)
+    }
+
     /// An answer came.
     mutating func take(_ answer: Answer) -> Action {
-        guard case .inPipeline(var pipeline) = phase else { return violate("an answer to nothing") }
-        phase = .closed
-        let action = take(answer, &pipeline)
-        phase = .inPipeline(pipeline)
+        let action: Action
+        switch phase {
+        case .inPipeline(var pipeline):
+            phase = .closed
+            action = take(answer, &pipeline)
+            phase = .inPipeline(pipeline)
+        case .copying(var copy):
+            action = take(answer, &copy)
+            phase = .copying(copy)
+        case .connecting, .ready, .failed, .closed: return violate("an answer to nothing")
+        }
         switch action {
         case .settle: phase = .ready
         case .fail(let error): phase = .failed(error)
-        case .readOn, .keep, .keepNumber: break
+        case .readOn, .keep, .keepNumber, .sendRows: break
         }
         return action
     }
@@ -181,7 +238,25 @@ struct ConnectionState {
             pipeline.expected.removeFirst()
             pipeline.isSegmentFailed = false
             return pipeline.expected.isEmpty ? .settle(pipeline.failure) : .readOn
-        case (.success, _), (.leftOut, _), (.end, _), (.sync, _):
+        case (.success, _), (.leftOut, _), (.end, _), (.sync, _), (.takesRows, _):
+            return violate("an answer out of order")
+        }
+    }
+
+    private mutating func take(_ answer: Answer, _ copy: inout Copying) -> Action {
+        switch (answer, copy.step) {
+        case (.takesRows, .asked) where !copy.hasResult:
+            copy.step = .taking
+            return .sendRows
+        case (.success, .ended) where !copy.hasResult:
+            copy.hasResult = true
+            return .readOn
+        case (.failure(let error), .asked), (.failure(let error), .ended):
+            copy.hasResult = true
+            if copy.failure == nil { copy.failure = error }
+            return abort(error)
+        case (.end, _) where copy.hasResult: return .settle(copy.failure)
+        case (.success, _), (.failure, _), (.leftOut, _), (.end, _), (.sync, _), (.takesRows, _):
             return violate("an answer out of order")
         }
     }
@@ -207,6 +282,11 @@ struct ConnectionState {
     private mutating func note(_ error: PostgreSQLError, _ pipeline: inout Pipeline) -> Action {
         if pipeline.failure == nil { pipeline.failure = error }
         pipeline.isSegmentFailed = true
+        return abort(error)
+    }
+
+    /// What was sent failed, and with it the transaction.
+    private mutating func abort(_ error: PostgreSQLError) -> Action {
         if transaction == .open { transaction = .aborted }
         return error.kind == .refused ? .readOn : .fail(error)
     }
@@ -223,7 +303,7 @@ struct ConnectionState {
     /// The connection was lost, or is given up.
     mutating func lose(_ error: PostgreSQLError) {
         switch phase {
-        case .connecting, .ready, .inPipeline: phase = .failed(error)
+        case .connecting, .ready, .inPipeline, .copying: phase = .failed(error)
         case .failed, .closed: break
         }
     }

@@ -3,13 +3,24 @@ import CPostgreSQL
 extension PostgreSQLError {
     /// What the server said of a statement that it refused.
     ///
-    /// Of its fields the detail, the hint and the context are left out: they quote rows and parameters.
+    /// Of its fields the detail, the hint and the context are left out: they quote rows and parameters. Of the context the number
+    /// of a COPY's row is taken.
     init(refusal result: QueryResult) {
         let state = result.field(.state).map { SQLState($0) }
         let text = result.field(.message) ?? "The server refused a statement."
         self.init(
             .refused, state?.tellsData == true ? "The server refused a value." : text, state: state,
-            constraint: result.field(.constraint), table: result.field(.table))
+            constraint: result.field(.constraint), table: result.field(.table),
+            row: result.field(.context).flatMap(Self.row))
+    }
+
+    /// "COPY registration, line 17, column fid", whatever the server's language is. In the binary format a line is a row.
+    private static func row(inContext text: String) -> Int? {
+        for line in text.split(separator: "\n") where line.hasPrefix("COPY ") {
+            guard let start = line.firstRange(of: ", ")?.upperBound else { continue }
+            return Int(line[start...].drop { !$0.isWholeNumber }.prefix { $0.isWholeNumber })
+        }
+        return nil
     }
 
     /// What libpq says of a connection that could not be made or was lost.

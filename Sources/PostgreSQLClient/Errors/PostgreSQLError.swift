@@ -32,16 +32,20 @@ package struct PostgreSQLError: Error, Sendable, Equatable, CustomStringConverti
     package let constraint: String?
     /// The table that a broken constraint belongs to.
     package let table: String?
+    /// The number of the row of a COPY that it is about, from 1.
+    package let row: Int?
 
     /// Describes an error.
     package init(
-        _ kind: Kind, _ message: String, state: SQLState? = nil, constraint: String? = nil, table: String? = nil
+        _ kind: Kind, _ message: String, state: SQLState? = nil, constraint: String? = nil, table: String? = nil,
+        row: Int? = nil
     ) {
         self.kind = kind
         self.message = message
         self.state = state
         self.constraint = constraint
         self.table = table
+        self.row = row
     }
 
     /// The message, with the server's code.

@@ -11,7 +11,7 @@ package final class PostgreSQLSession {
     /// How many connections were given up: another number for each connection.
     package private(set) var connectionNumber = 0
     private var statements: [String: PostgreSQLStatement] = [:]
-    /// Insertions of several rows, by the text of the insertion of one and its ending.
+    /// Insertions of several rows, by the text of the insertion of one.
     private var arrayStatements: [String: PostgreSQLStatement] = [:]
     /// The timeline that the server of the connection writes; empty on a standby.
     private(set) var timeline = ""
@@ -138,22 +138,51 @@ package final class PostgreSQLSession {
 
     /// The prepared statement that inserts several rows, of the text of one that inserts a row and ends with
     /// `VALUES (?, …)`, a parameter for each column: its parameters are arrays of what is in these columns.
-    ///
-    /// - Parameter ending: what stands behind it.
-    package func arrayStatement(_ text: String, ending: String = "") throws(PostgreSQLError) -> PostgreSQLStatement {
-        if let known = arrayStatements[text + ending] {
+    package func arrayStatement(_ text: String) throws(PostgreSQLError) -> PostgreSQLStatement {
+        if let known = arrayStatements[text] {
             known.reset()
             return known
         }
-        let insertion = try ArrayInsertion(configuration.translate(text), columns: statement(text).parameterTypes)
+        let insertion = try RowInsertion(configuration.translate(text), columns: statement(text).parameterTypes)
         let statement: PostgreSQLStatement
         do throws(PostgreSQLError) {
-            statement = try PostgreSQLStatement(insertion.text + ending, on: connected())
+            statement = try PostgreSQLStatement(insertion.ofArrays, on: connected())
         } catch {
-            throw error.naming(text + ending)
+            throw error.naming(text)
         }
-        arrayStatements[text + ending] = statement
+        arrayStatements[text] = statement
         return statement
+    }
+
+    /// Takes the rows that `body` gives into a table by COPY: any number of them, of which few are in memory at a time. When
+    /// it returns, all are there; after an error none is.
+    ///
+    /// - Parameters:
+    ///   - text: inserts one row, as that of ``arrayStatement(_:)``.
+    ///   - body: runs nothing else on this session.
+    /// - Returns: how many rows there were.
+    /// - Throws: the error of `body`; or what the server has against a row, with its number. Within a transaction that ends
+    ///   it, or its savepoint, unless no row had gone out.
+    @discardableResult
+    package func copy(_ text: String, _ body: (PostgreSQLCopy) throws -> Void) throws -> Int {
+        let insertion = try RowInsertion(configuration.translate(text), columns: statement(text).parameterTypes)
+        let copy = PostgreSQLCopy(insertion, on: try connected())
+        do {
+            try body(copy)
+            return try copy.finish()
+        } catch {
+            takeBack(copy)
+            throw error
+        }
+    }
+
+    private func takeBack(_ copy: PostgreSQLCopy) {
+        do throws(PostgreSQLError) {
+            try copy.takeBack()
+        } catch {
+            // As the server has to say.
+            logger.trace("Rows of a COPY were taken back", metadata: metadata(error))
+        }
     }
 
     /// Runs one statement without parameters; its rows are not read.

@@ -16,6 +16,8 @@ struct ParameterBuffer {
     private(set) var places: [(start: Int, count: Int)] = []
     /// What did not fit first.
     private(set) var misfit: String?
+    /// The number of the column of a row that is appended, from 1; `nil`: it is no row.
+    private var column: Int?
 
     /// How many there are.
     var count: Int { places.count }
@@ -101,6 +103,16 @@ struct ParameterBuffer {
         }
     }
 
+    /// Appends the value of a column of a row, with its length in front, as COPY has it: the same as an element of an array.
+    mutating func append(_ value: ArrayElement, as type: TypeID, column number: Int) {
+        column = number
+        append(value, as: type)
+        column = nil
+    }
+
+    /// Appends bytes that are no value.
+    mutating func append(raw other: [UInt8]) { bytes += other }
+
     private mutating func append(_ value: ArrayElement, as type: TypeID) {
         switch value {
         // Its length is -1.
@@ -150,7 +162,8 @@ struct ParameterBuffer {
     }
 
     private mutating func note(_ what: String, _ type: TypeID) {
-        if misfit == nil { misfit = "parameter \(places.count + 1) is \(type), and \(what) was bound to it" }
+        let place = column.map { "column \($0)" } ?? "parameter \(places.count + 1)"
+        if misfit == nil { misfit = "\(place) is \(type), and \(what) was bound to it" }
         appendNull()
     }
 

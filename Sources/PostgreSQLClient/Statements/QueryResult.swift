@@ -5,7 +5,7 @@ import Glibc
 @safe final class QueryResult {
     /// A field of an error.
     enum Field: Character {
-        case state = "C", message = "M", constraint = "n", table = "t", severity = "V"
+        case state = "C", message = "M", constraint = "n", table = "t", severity = "V", context = "W"
 
         fileprivate var code: Int32 { Int32(rawValue.asciiValue ?? 0) }
     }

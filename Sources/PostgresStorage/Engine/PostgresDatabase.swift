@@ -27,13 +27,13 @@ final class PostgresDatabase: Database {
         try statement.post()
     }
 
-    func insertNew(_ sql: String, _ rows: RowBatch, key: String, name: String) throws -> [String: Int64] {
-        let statement = try session.arrayStatement(
-            sql, ending: "\(RowBatch.unlessThere) RETURNING \(name), \(key)")
-        bind(rows, to: statement)
-        var numbers: [String: Int64] = [:]
-        while try statement.next() { numbers[statement.text(0)] = statement.number(1) }
-        return numbers
+    func insertMany(_ sql: String, _ rows: RowBatch) throws {
+        try session.copy(sql) { copy in
+            for row in 0..<rows.count {
+                rows.bind(row: row, to: copy)
+                try copy.endRow()
+            }
+        }
     }
 
     private func bind(_ rows: RowBatch, to statement: PostgreSQLStatement) {

@@ -26,6 +26,8 @@ package final class PostgresEngine: StorageEngine {
     let emptiedPartitions = Mutex<Set<LedgerPartition>>([])
     /// A day that the database's clock told and that seems too far ahead.
     let doubtedDay = Mutex<Int64?>(nil)
+    /// Whether a gateway lived when an import looked last.
+    private let hasNodes = Atomic<Bool>(true)
 
     /// Connections that read at the same time: look-ups, claims and audiences take at most two each, the rest is for lists
     /// and reports.
@@ -179,6 +181,16 @@ package final class PostgresEngine: StorageEngine {
 
     // MARK: Imports
 
-    /// Other nodes may write at any time.
-    package var importPace: ImportPace { ImportPace(chunkTime: .milliseconds(50), rest: .milliseconds(20)) }
+    /// Where a gateway lives, all of them wait for a chunk, and come to their turn between two. One that starts waits for one
+    /// chunk.
+    package var importPace: ImportPace {
+        hasNodes.load(ordering: .relaxed)
+            ? ImportPace(chunkTime: .milliseconds(50), rest: .milliseconds(20))
+            : ImportPace(chunkTime: .seconds(1), rest: .zero)
+    }
+
+    package func noteImport() async throws {
+        let hasNodes = try await readOnce { [self] db in try NodeTable(db: db).hasLiving(at: leaseTime(db)) }
+        self.hasNodes.store(hasNodes, ordering: .relaxed)
+    }
 }

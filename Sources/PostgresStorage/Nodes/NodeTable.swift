@@ -21,6 +21,7 @@ struct NodeTable {
             coalesce(min(id) FILTER (WHERE is_leaving = 0), min(id), 0)
         FROM node WHERE heartbeat > ?
         """
+    private static let anyLiving = "SELECT EXISTS (SELECT 1 FROM node WHERE heartbeat > ?)"
     private static let all = """
         SELECT id, name, version, address, started, heartbeat, projects_version, projects_problem
         FROM node ORDER BY id LIMIT 1000
@@ -77,6 +78,15 @@ struct NodeTable {
         let removal = try db.statement("DELETE FROM node WHERE id = ?")
         removal.bind(number)
         try removal.run()
+    }
+
+    /// Whether one lives, be it that it is leaving.
+    func hasLiving(at now: Timestamp) throws -> Bool {
+        let living = try db.statement(Self.anyLiving)
+        living.bind((now + (.zero - StoreNode.lifetime)).milliseconds)
+        guard try living.next() else { return true }
+        defer { living.reset() }
+        return living.number(0) != 0
     }
 
     /// All of them.

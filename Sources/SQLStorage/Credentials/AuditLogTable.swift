@@ -56,14 +56,33 @@ package struct AuditLogTable {
 
     /// Appends an entry.
     package func add(_ entry: AuditEntry) throws {
+        let statement = try db.statement(Self.insertion)
+        Self.bind(entry, to: statement)
+        try statement.post()
+    }
+
+    /// Appends entries, in their order.
+    func add(_ entries: [AuditEntry]) throws {
+        let rows = RowBatch()
+        for entry in entries {
+            Self.bind(entry, to: rows)
+            rows.endRow()
+        }
+        try db.insert(Self.insertion, rows)
+    }
+
+    /// Binds what ``insertion`` takes.
+    private static func bind(_ entry: AuditEntry, to row: any ParameterBinder) {
         let use = entry.credential
-        try db.post(
-            Self.insertion,
-            [
-                entry.time.milliseconds, entry.project.rawValue, entry.action.rawValue, entry.subject,
-                entry.details.isEmpty ? nil : Self.text(of: entry.details), use.id, use.name, use.role?.rawValue,
-                use.address,
-            ])
+        row.bind(entry.time.milliseconds)
+        row.bind(entry.project.rawValue)
+        row.bind(entry.action.rawValue)
+        row.bind(entry.subject)
+        row.bind(entry.details.isEmpty ? nil : text(of: entry.details))
+        row.bind(use.id)
+        row.bind(use.name)
+        row.bind(use.role?.rawValue)
+        row.bind(use.address)
     }
 
     func page(_ filter: AuditFilter, before: Int64, limit: Int) throws -> ResultPage<AuditEntry> {

@@ -72,6 +72,11 @@ extension Database {
         try bound(sql, arguments).post()
     }
 
+    /// Inserts rows: a few are posted, for many it waits.
+    func insert(_ sql: String, _ rows: RowBatch) throws {
+        if rows.count < RowBatch.least { try post(sql, rows) } else { try insertMany(sql, rows) }
+    }
+
     /// Inserts a row and gives the number in its column `key`; `nil`: there was one that conflicts, and the statement
     /// says to do nothing then.
     func insertIfNew(_ sql: String, _ arguments: SQLArguments, key: String) throws -> Int64? {

@@ -35,14 +35,9 @@ package protocol Database: AnyObject {
     /// - Parameter sql: ends with `VALUES (?, …)`, a parameter for each column.
     func post(_ sql: String, _ rows: RowBatch) throws
 
-    /// Inserts the rows of a batch but those that conflict with one that is there or went before.
-    ///
-    /// - Parameters:
-    ///   - sql: as that of ``post(_:_:)``; its first column is a text.
-    ///   - key: the column of the numbers that the rows get.
-    ///   - name: the name of the first column.
-    /// - Returns: the numbers of those that were inserted, by what is in their first column.
-    func insertNew(_ sql: String, _ rows: RowBatch, key: String, name: String) throws -> [String: Int64]
+    /// As ``post(_:_:)``, of rows that are worth to be waited for: an engine may have a faster way. Its error may say which row
+    /// it is about.
+    func insertMany(_ sql: String, _ rows: RowBatch) throws
 
     /// Runs `body` so that a failure takes back its own changes only. What was posted in it has its answer when this
     /// returns.
@@ -60,16 +55,7 @@ extension Database {
         }
     }
 
-    package func insertNew(_ sql: String, _ rows: RowBatch, key: String, name: String) throws -> [String: Int64] {
-        let statement = try insertion(sql + RowBatch.unlessThere, key: key)
-        var numbers: [String: Int64] = [:]
-        for (row, first) in rows.column(0).enumerated() {
-            guard case .text(let text) = first else { continue }
-            rows.bind(row: row, to: statement)
-            if let number = try statement.insert() { numbers[text] = number }
-        }
-        return numbers
-    }
+    package func insertMany(_ sql: String, _ rows: RowBatch) throws { try post(sql, rows) }
 }
 
 /// What steps have to know of the engine.

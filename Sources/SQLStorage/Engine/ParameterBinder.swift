@@ -27,7 +27,7 @@ extension ParameterBinder {
         if let text { bind(text) } else { bindNull() }
     }
 
-    func bind(_ value: SQLValue) {
+    package func bind(_ value: SQLValue) {
         switch value {
         case .null: bindNull()
         case .number(let number): bind(number)

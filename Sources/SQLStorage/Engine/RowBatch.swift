@@ -14,12 +14,14 @@ package final class RowBatch: ParameterBinder {
     package static let unlessThere = " ON CONFLICT DO NOTHING"
     /// So many rows go in one statement: more saves nothing and holds memory on both sides.
     static let limit = 1000
+    /// So many rows are worth to be waited for, see ``Database/insertMany(_:_:)``.
+    static let least = 50
 
     private var values: [Value] = []
     /// How many rows it has.
     package private(set) var count = 0
 
-    init() {}
+    package init() {}
 
     package func bind(_ value: Int64) { values.append(.number(value)) }
 
@@ -32,7 +34,7 @@ package final class RowBatch: ParameterBinder {
     package func bind(blob bytes: [UInt8]) { values.append(.blob(bytes)) }
 
     /// Ends a row: the next value is the first one of another.
-    func endRow() {
+    package func endRow() {
         count += 1
         precondition(values.count.isMultiple(of: count), "rows of different lengths")
     }
@@ -51,14 +53,14 @@ package final class RowBatch: ParameterBinder {
     }
 
     /// Binds the values of a row.
-    func bind(row: Int, to statement: any PreparedStatement) {
+    package func bind(row: Int, to binder: any ParameterBinder) {
         for value in values[row * width..<(row + 1) * width] {
             switch value {
-            case .null: statement.bindNull()
-            case .number(let number): statement.bind(number)
-            case .text(let text): statement.bind(text)
-            case .utf8(let bytes): statement.bind(utf8: bytes)
-            case .blob(let bytes): statement.bind(blob: bytes)
+            case .null: binder.bindNull()
+            case .number(let number): binder.bind(number)
+            case .text(let text): binder.bind(text)
+            case .utf8(let bytes): binder.bind(utf8: bytes)
+            case .blob(let bytes): binder.bind(blob: bytes)
             }
         }
     }

@@ -38,13 +38,66 @@ struct LinkImporter {
     mutating func take(_ links: [NewLink]) throws -> [LinkImport] {
         try notePrefixes(of: links)
         var results = [LinkImport](repeating: .taken, count: links.count)
-        for index in NewLink.orderBySuffix(links) {
+        let order = NewLink.orderBySuffix(links)
+        let rest = try table.db.dialect.joinsRows ? takeTogether(links, order, &results) : order
+        for index in rest {
             let link = links[index]
             let isNew = try insert(link, packed: PackedParameters.pack(link.parameters)) != nil
             results[index] = try isNew ? .created : known(link) ?? .taken
         }
         try addCounts()
         return results
+    }
+
+    /// Takes the first link of each suffix, where each statement goes to a server: what is there is asked for once, and what is
+    /// new comes in together.
+    ///
+    /// - Returns: the others, which come after those.
+    private mutating func takeTogether(
+        _ links: [NewLink], _ order: [Int], _ results: inout [LinkImport]
+    ) throws -> [Int] {
+        var (firsts, rest): ([String: [Int]], [Int]) = ([:], [])
+        var keys: Set<LinkKey> = []
+        for index in order {
+            let link = links[index]
+            guard let suffix = link.suffixes.first else { continue }
+            if keys.insert(LinkKey(prefix: link.prefix, suffix: suffix)).inserted {
+                firsts[link.prefix, default: []].append(index)
+            } else {
+                rest.append(index)
+            }
+        }
+        for (prefix, indices) in firsts.sorted(by: { $0.key < $1.key }) {
+            try takeTogether(links, indices, of: prefix, &results)
+        }
+        return rest
+    }
+
+    /// Takes links of one prefix, all with another suffix.
+    private mutating func takeTogether(
+        _ links: [NewLink], _ indices: [Int], of prefix: String, _ results: inout [LinkImport]
+    ) throws {
+        let known = try table.find(indices.compactMap { links[$0].suffixes.first }, of: prefix)
+        let rows = RowBatch()
+        for index in indices {
+            let link = links[index]
+            guard let suffix = link.suffixes.first,
+                let id = prefixes[PrefixName(name: prefix, project: link.project)]?.id
+            else { continue }
+            if let known = known[suffix] {
+                results[index] = Self.result(of: link, known)
+                continue
+            }
+            LinkTable.bind(link, suffix, id, packed: PackedParameters.pack(link.parameters), to: rows)
+            rows.endRow()
+            note(link, suffix, id)
+            results[index] = .created
+            if rows.count == RowBatch.limit {
+                try table.db.insert(LinkTable.insertion, rows)
+                rows.removeAll()
+            }
+        }
+        if rows.count > 0 { try table.db.insert(LinkTable.insertion, rows) }
     }
 
     /// Makes a link under the first of its suffixes; it is not found by its digest. ``addCounts()`` has to follow.
@@ -57,10 +110,15 @@ struct LinkImporter {
         if prefixes[name] == nil { try notePrefixes(of: [new]) }
         guard let prefix = prefixes[name] else { return nil }
         if prefix.isShared, try table.find(LinkKey(prefix: new.prefix, suffix: suffix)) != nil { return nil }
-        insertion.bind(LinkTable.arguments(new, suffix, prefix.id, packed: packed))
+        LinkTable.bind(new, suffix, prefix.id, packed: packed, to: insertion)
         guard let number = try insertion.insert() else { return nil }
-        sums[Sum(prefix: prefix.id, kind: new.kind, length: suffix.utf8.count), default: 0] += 1
+        note(new, suffix, prefix.id)
         return number
+    }
+
+    /// Takes note of one that was made.
+    private mutating func note(_ new: NewLink, _ suffix: String, _ prefix: Int64) {
+        sums[Sum(prefix: prefix, kind: new.kind, length: suffix.utf8.count), default: 0] += 1
     }
 
     /// Adds what was made to the counts of links.
@@ -76,6 +134,11 @@ struct LinkImporter {
         guard let suffix = new.suffixes.first,
             let known = try table.find(LinkKey(prefix: new.prefix, suffix: suffix))
         else { return nil }
+        return Self.result(of: new, known)
+    }
+
+    /// What becomes of a link beside the one that has its suffix.
+    private static func result(of new: NewLink, _ known: Link) -> LinkImport {
         let isSame = known.project == new.project && known.state != .deleted && known.parameters == new.parameters
         return isSame ? .unchanged : .taken
     }

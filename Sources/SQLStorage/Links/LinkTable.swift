@@ -13,6 +13,12 @@ struct LinkTable {
         SELECT \(Link.columns) FROM link_prefix p CROSS JOIN link l INDEXED BY link_suffix
         ON l.prefix = p.id AND l.suffix = ?2 WHERE p.name = ?1
         """
+    /// Links of one prefix, of whatever projects; for PostgreSQL.
+    static let bySuffixes = """
+        SELECT \(Link.columns) FROM link_prefix p CROSS JOIN texts(?2) n
+        CROSS JOIN LATERAL (SELECT * FROM link WHERE prefix = p.id AND suffix = n.value LIMIT 1) l
+        WHERE p.name = ?1
+        """
     static let byID = "SELECT \(Link.columns) FROM link l CROSS JOIN link_prefix p ON p.id = l.prefix WHERE l.id = ?"
     static let byDigest = """
         SELECT \(Link.columns), l.is_changed FROM link_digest d CROSS JOIN link l ON l.id = d.link
@@ -52,6 +58,17 @@ struct LinkTable {
 
     func find(_ key: LinkKey) throws -> Link? {
         try db.row(Self.byKey, [key.prefix, key.suffix]).map { try Link(row: $0) }
+    }
+
+    /// The links of a prefix that have one of the suffixes, by these.
+    func find(_ suffixes: [String], of prefix: String) throws -> [String: Link] {
+        let found = try db.cursor(Self.bySuffixes, [prefix, suffixes])
+        var links: [String: Link] = [:]
+        while let row = try found.next() {
+            let link = try Link(row: row)
+            if links[link.key.suffix] == nil { links[link.key.suffix] = link }
+        }
+        return links
     }
 
     /// Makes a link or finds it, see ``LinkStore/create(_:audit:)``.
@@ -96,19 +113,24 @@ struct LinkTable {
         return link.state == .deleted || row[Link.columnCount] || isOver ? nil : link
     }
 
-    /// What ``insertion`` takes.
-    static func arguments(
-        _ new: NewLink, _ suffix: String, _ prefix: Int64, packed parameters: [UInt8]
-    ) -> SQLArguments {
-        [
-            prefix, suffix, new.kind.rawValue, new.visibility.rawValue, new.createdAt.milliseconds,
-            new.expiresAt?.milliseconds, new.name, parameters,
-        ]
+    /// Binds what ``insertion`` takes.
+    static func bind(
+        _ new: NewLink, _ suffix: String, _ prefix: Int64, packed parameters: [UInt8], to row: any ParameterBinder
+    ) {
+        row.bind(prefix)
+        row.bind(suffix)
+        row.bind(new.kind.rawValue)
+        row.bind(new.visibility.rawValue)
+        row.bind(new.createdAt.milliseconds)
+        row.bind(new.expiresAt?.milliseconds)
+        row.bind(new.name)
+        row.bind(blob: parameters)
     }
 
     func insert(_ new: NewLink, _ suffix: String, _ prefix: Int64) throws -> Link {
-        let packed = PackedParameters.pack(new.parameters)
-        let id = try db.insert(Self.insertion, Self.arguments(new, suffix, prefix, packed: packed), key: "id")
+        let insertion = try db.insertion(Self.insertion, key: "id")
+        Self.bind(new, suffix, prefix, packed: PackedParameters.pack(new.parameters), to: insertion)
+        guard let id = try insertion.insert() else { throw StoreError(.failed, "A link was not inserted.") }
         return Link(
             id: LinkID(rawValue: id), project: new.project,
             key: LinkKey(prefix: new.prefix, suffix: suffix), kind: new.kind, parameters: new.parameters,

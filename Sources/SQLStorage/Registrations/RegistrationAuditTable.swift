@@ -16,32 +16,66 @@ struct AuditTable {
         """
 
     private static let app = "SELECT project, name, platform FROM app WHERE id = ?"
+    private static let insertion = """
+        INSERT INTO registration_audit (app, time, cause, registration, former, user, former_user, credential)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """
 
     func add(
         _ cause: RegistrationAudit.Cause, _ app: Int64, _ id: RegistrationID, _ user: UserID?,
         former: (id: RegistrationID, user: UserID?)?
     ) throws {
-        try db.post(
-            """
-            INSERT INTO registration_audit (app, time, cause, registration, former, user, former_user, credential)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                app, time.milliseconds, cause.rawValue, id.rawValue, former?.id.rawValue, user?.rawValue,
-                former?.user?.rawValue, credential?.text,
-            ])
-        var details = ["cause": cause.rawValue.uppercased()]
+        let statement = try db.statement(Self.insertion)
+        bind(cause, app, id, user, former, to: statement)
+        try statement.post()
+        guard let row = try db.row(Self.app, [app]) else { throw StoreError.invalid("an app") }
+        let key = AppKey(try Platform(stored: row[2]), try AppID(stored: row[1]))
+        try AuditLogTable(db: db).add(entry(cause, key, of: try ProjectID(stored: row[0]), id, user, former))
+    }
+
+    /// Adds that registrations of an app that were made have users.
+    func add(
+        usersOfNew made: [(id: RegistrationID, user: UserID)], _ app: Int64, _ key: AppKey, of project: ProjectID
+    ) throws {
+        guard !made.isEmpty else { return }
+        let rows = RowBatch()
+        for (id, user) in made {
+            bind(.userAssigned, app, id, user, nil, to: rows)
+            rows.endRow()
+        }
+        try db.insert(Self.insertion, rows)
+        try AuditLogTable(db: db).add(made.map { entry(.userAssigned, key, of: project, $0.id, $0.user, nil) })
+    }
+
+    /// Binds what ``insertion`` takes.
+    private func bind(
+        _ cause: RegistrationAudit.Cause, _ app: Int64, _ id: RegistrationID, _ user: UserID?,
+        _ former: (id: RegistrationID, user: UserID?)?, to row: any ParameterBinder
+    ) {
+        row.bind(app)
+        row.bind(time.milliseconds)
+        row.bind(cause.rawValue)
+        row.bind(id.rawValue)
+        row.bind(former?.id.rawValue)
+        row.bind(user?.rawValue)
+        row.bind(former?.user?.rawValue)
+        row.bind(credential?.text)
+    }
+
+    /// The entry of the audit log for a change.
+    private func entry(
+        _ cause: RegistrationAudit.Cause, _ app: AppKey, of project: ProjectID, _ id: RegistrationID, _ user: UserID?,
+        _ former: (id: RegistrationID, user: UserID?)?
+    ) -> AuditEntry {
+        var details = Self.details(app)
+        details["cause"] = cause.rawValue.uppercased()
         details["user"] = user?.rawValue
         details["formerUser"] = former?.user?.rawValue
         details["formerRegistration"] = former?.id.rawValue
         if let proofs = credential?.proofs, !proofs.isEmpty { details["proof"] = proofs.joined(separator: " ") }
-        guard let row = try db.row(Self.app, [app]) else { throw StoreError.invalid("an app") }
-        details["app"] = row[1]
-        details["platform"] = try Platform(stored: row[2]).rawValue
-        try AuditLogTable(db: db).add(
-            AuditEntry(
-                time: time, project: try ProjectID(stored: row[0]), action: AuditAction(cause), subject: id.rawValue,
-                details: details, credential: credential?.use ?? .gateway))
+        return AuditEntry(
+            time: time, project: project, action: AuditAction(cause), subject: id.rawValue, details: details,
+            credential: credential?.use ?? .gateway)
     }
 
     /// Adds that a registration that was made has a user.

@@ -15,6 +15,8 @@ struct RegistrationImporter {
     private var sharesIDs: Bool
     private var subscriptions: SubscriptionBatch
     private var inserted: InsertedRegistrations
+    /// The users of registrations of one app that came in together.
+    private var users: [(id: RegistrationID, user: UserID)] = []
     private let insertion: any PreparedStatement
     private let isTaken: any PreparedStatement
 
@@ -47,7 +49,8 @@ struct RegistrationImporter {
             }
             return refused
         }
-        for (place, isInConflict) in try insertTogether(rows, order) {
+        let rest = try insertTogether(rows, order)
+        for (place, isInConflict) in rest {
             if let refusal = try take(rows[place], isInConflict: isInConflict) { refused[place] = refusal }
         }
         return refused
@@ -73,6 +76,7 @@ struct RegistrationImporter {
             if places[app] == nil { apps.append(app) }
             places[app, default: []].append(place)
         }
+        try subscriptions.find(Set(places.values.joined().flatMap { rows[$0].topics.lazy.map(\.topic) }), of: project)
         for key in apps {
             let app = try id(of: key)
             var waiting = places[key, default: []][...]
@@ -84,6 +88,8 @@ struct RegistrationImporter {
                 rest += try insert(new, of: rows).map { ($0, true) }
                 waiting = waiting.dropFirst(RowBatch.limit)
             }
+            try audit.add(usersOfNew: users, app, key, of: project)
+            users.removeAll(keepingCapacity: true)
         }
         return rest
     }
@@ -94,29 +100,21 @@ struct RegistrationImporter {
     private mutating func insert(
         _ batch: [(place: Int, new: NewRegistration)], of rows: [ImportedRegistration]
     ) throws -> [Int] {
-        var taken: Set<String> = []
-        if sharesIDs {
-            let ids = batch.map(\.new.id.rawValue)
-            let found: [String] = try db.column(InstallationTable.takenIDs, [ids, project.rawValue])
-            taken.formUnion(found)
-        }
-        let values = RowBatch()
-        for (_, new) in batch where !taken.contains(new.id.rawValue) {
-            new.bind(to: values, db.dialect)
-            values.endRow()
-        }
-        guard values.count > 0 else { return batch.map(\.place) }
-        let numbers = try db.insertNew(RegistrationTable.insertion, values, key: "key", name: "fid")
+        let together = NewRegistrations(db: db, project: project, sharesIDs: sharesIDs)
+        let numbers = try together.insert(batch.map(\.new))
         var rest: [Int] = []
-        for (place, new) in batch {
-            if let number = numbers[new.id.rawValue] {
-                try note(new, RegistrationKey(rawValue: number), rows[place])
-            } else {
+        for ((place, new), number) in zip(batch, numbers) {
+            guard let number else {
                 rest.append(place)
+                continue
             }
+            if let user = new.user { users.append((new.id, user)) }
+            try note(new, RegistrationKey(rawValue: number), rows[place])
         }
         return rest
     }
+
+    private var audit: AuditTable { AuditTable(db: db, time: time, credential: credential) }
 
     /// Takes one; `nil`: done.
     ///
@@ -162,6 +160,7 @@ struct RegistrationImporter {
         let new = NewRegistration(row, names, in: project, app: app, at: time)
         new.bind(to: insertion, db.dialect)
         guard let number = try insertion.insert() else { return false }
+        if let user = new.user { try audit.add(.userAssigned, new.app, new.id, user, former: nil) }
         try note(new, RegistrationKey(rawValue: number), row)
         return true
     }
@@ -169,10 +168,6 @@ struct RegistrationImporter {
     /// What comes with a row that was inserted.
     private mutating func note(_ new: NewRegistration, _ key: RegistrationKey, _ row: ImportedRegistration) throws {
         try inserted.add(new, key)
-        if let user = new.user {
-            try AuditTable(db: db, time: time, credential: credential).add(
-                .userAssigned, new.app, new.id, user, former: nil)
-        }
         var seen: Set<Topic> = []
         for topic in row.topics where row.topics.count == 1 || seen.insert(topic.topic).inserted {
             try subscriptions.subscribe(

@@ -129,10 +129,19 @@ struct RegistrationTable {
         return next
     }
 
+    /// What ``NewRegistration/bind(to:_:)`` binds.
+    private static let newColumns = """
+        fid, token, app, address, channel, address_detail, user, app_version, created_at, refreshed_at, proven_at,
+            quarantined_at, quarantine_reason, bound
+        """
     static let insertion = """
-        INSERT INTO registration (fid, token, app, address, channel, address_detail, user, app_version, created_at,
-            refreshed_at, proven_at, quarantined_at, quarantine_reason, bound)
+        INSERT INTO registration (\(newColumns))
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    /// Of one whose number is known already.
+    static let insertionOfNumbered = """
+        INSERT INTO registration (key, \(newColumns))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// The installation of a registration goes on with the one that took its place.

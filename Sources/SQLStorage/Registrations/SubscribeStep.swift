@@ -89,6 +89,11 @@ struct SubscriptionBatch {
     static let count =
         "SELECT count(*) FROM subscription INDEXED BY subscription_by_registration WHERE registration = ?"
     static let insertion = "INSERT INTO subscription (topic, registration, number, created_at) VALUES (?, ?, ?, ?)"
+    /// Several topics; for PostgreSQL.
+    static let named = """
+        SELECT t.name, t.id FROM texts(?2) n
+        CROSS JOIN LATERAL (SELECT id, name FROM topic WHERE project = ?1 AND name = n.value LIMIT 1) t
+        """
 
     private let db: any Database
     /// The day of the write.
@@ -152,6 +157,16 @@ struct SubscriptionBatch {
         if waiting.count == Self.waitingLimit { try insertWaiting() }
     }
 
+    /// Looks topics up together: none of them is asked for by itself then, unless it is new.
+    mutating func find(_ wanted: Set<Topic>, of project: ProjectID) throws {
+        let unknown = wanted.filter { topics[TopicName(project: project.rawValue, topic: $0)] == nil }
+        guard unknown.count > 1 else { return }
+        let found = try db.cursor(Self.named, [project.rawValue, unknown.map(\.rawValue)])
+        while let row = try found.next() {
+            topics[TopicName(project: project.rawValue, topic: try Topic(stored: row[0]))] = row[1] as Int64
+        }
+    }
+
     /// Inserts what waits. To be called before anything asks for subscriptions of registrations that were made in this
     /// transaction.
     mutating func insertWaiting() throws {
@@ -171,11 +186,11 @@ struct SubscriptionBatch {
             rows.endRow()
             added[subscription.topic, default: 0] += 1
             if rows.count == RowBatch.limit {
-                try db.post(Self.insertion, rows)
+                try db.insert(Self.insertion, rows)
                 rows.removeAll()
             }
         }
-        if rows.count > 0 { try db.post(Self.insertion, rows) }
+        if rows.count > 0 { try db.insert(Self.insertion, rows) }
     }
 
     /// Writes the sums. Also called before anything ends subscriptions in the same transaction: a trigger takes those off

@@ -1,0 +1,4 @@
+package import PostgreSQLClient
+import SQLStorage
+
+extension PostgreSQLCopy: ParameterBinder {}
