@@ -88,4 +88,66 @@ struct TransferTests {
         try target.close()
         try await PostgreSQLServer.shared().dropDatabase(database)
     }
+
+    /// Text with a zero in it is none for PostgreSQL.
+    @Test func aRowThatTheDatabaseDoesNotTakeIsNamedAndNothingIsCopied() async throws {
+        let directory = try TestDirectory()
+        let source = try Self.open(directory)
+        for number in 0..<5 as Range<UInt8> {
+            let token = try #require(DeviceToken(bytes: Array(repeating: number, count: 32)))
+            let request = RegistrationRequest(
+                project: try #require(ProjectID(rawValue: "demo")),
+                app: try #require(AppID(rawValue: "com.example.app")),
+                address: .apple(token, .production), appVersion: "1.0", owner: nil)
+            _ = try await source.register(request, at: Timestamp(milliseconds: 1))
+        }
+        let version = "UPDATE registration SET app_version = CAST(? AS TEXT) WHERE key = 4"
+        _ = try await source.write { db in try db.change(version, [Array("secret\0".utf8)]) }
+        let database = try await SampleDatabase.make()
+        let target = try PostgresStore.open(url: database, role: .command, logger: Self.logger)
+        let transfer = StoreTransfer(from: source.engine, to: target.engine)
+        let error = await #expect(throws: StoreError.self) { try await transfer.run { _, _, _ in } }
+        let message = try #require(error).message
+        #expect(message.hasPrefix("Row 4 (key 4) of the table registration is not taken by the database: "))
+        #expect(!message.contains("secret"))
+        // Mended, it is copied: nothing was left behind.
+        _ = try await source.write { db in try db.change(version, [Array("2.0".utf8)]) }
+        let tables = try await transfer.run { _, _, _ in }
+        #expect(tables.first { $0.table == "registration" }?.rows == 5)
+        #expect(try await target.check() == [])
+        try source.close()
+        try target.close()
+        try await PostgreSQLServer.shared().dropDatabase(database)
+    }
+
+    @Test(arguments: [
+        TransferPart.Limits(rows: 500, bytes: .max), TransferPart.Limits(rows: .max, bytes: 1), TransferPart.Limits(),
+    ])
+    func rowsOfSeveralPartsAreCopiedOnce(limits: TransferPart.Limits) async throws {
+        let directory = try TestDirectory()
+        let source = try Self.open(directory)
+        let project = try #require(ProjectID(rawValue: "demo"))
+        let links = (0..<1200).map { number in
+            NewLink(
+                project: project, prefix: "go.example.com", suffixes: ["s\(number)"], kind: .imported,
+                parameters: "link=https%3A%2F%2Fa.example%2F\(number)", createdAt: Timestamp(milliseconds: 5))
+        }
+        #expect(try await source.importLinks(links).allSatisfy { $0 == .created })
+        let database = try await SampleDatabase.make()
+        let target = try PostgresStore.open(url: database, role: .command, logger: Self.logger)
+        let steps = Shared<[Int]>([])
+        var transfer = StoreTransfer(from: source.engine, to: target.engine)
+        transfer.limits = limits
+        let tables = try await transfer.run { table, done, total in
+            #expect(done <= total)
+            if table == "link" { steps.withLock { $0.append(done) } }
+        }
+        #expect(tables.first { $0.table == "link" }?.rows == 1200)
+        #expect(steps.withLock { $0 } == (limits == TransferPart.Limits() ? [1200] : [500, 1000, 1200]))
+        let before = try await source.exportLinks(of: project, after: LinkID(rawValue: 0), limit: 2000)
+        #expect(try await target.exportLinks(of: project, after: LinkID(rawValue: 0), limit: 2000) == before)
+        try source.close()
+        try target.close()
+        try await PostgreSQLServer.shared().dropDatabase(database)
+    }
 }

@@ -9,6 +9,8 @@ package struct StoreTransfer: Sendable {
     /// The embedded store.
     private let source: any StorageEngine
     private let target: any StorageEngine
+    /// How much of a table goes into the database at a time.
+    var limits = TransferPart.Limits()
 
     /// How far it is: the table, its rows so far, and how many there are.
     package typealias Progress = @Sendable (_ table: String, _ done: Int, _ total: Int) -> Void
@@ -74,15 +76,19 @@ package struct StoreTransfer: Sendable {
 
     private func copy(_ table: TransferTable, to db: any Database, _ progress: Progress) throws {
         let total = Int(try source.readAtOnce { try Self.number($0, "SELECT count(*) FROM \"\(table.name)\"") })
-        var (done, last): (Int, [SQLValue]?) = (0, nil)
+        var part = TransferPart(of: table, after: 0, limits: limits)
+        var last: [SQLValue]?
         while true {
             let rows = try source.readAtOnce { db in try Self.page(of: table, after: last, in: db) }
-            guard let end = rows.last else { break }
-            try insert(rows, into: table, of: db)
+            for row in rows { part.add(row) }
+            let isLast = rows.count < TransferTable.page
+            if !part.isEmpty, part.isFull || isLast {
+                try part.insert(into: db)
+                progress(table.name, part.end, total)
+                part = TransferPart(of: table, after: part.end, limits: limits)
+            }
+            guard !isLast, let end = rows.last else { break }
             last = table.key.map { end[$0] }
-            done += rows.count
-            progress(table.name, done, total)
-            if rows.count < TransferTable.page { break }
         }
     }
 
@@ -94,29 +100,6 @@ package struct StoreTransfer: Sendable {
         var rows: [[SQLValue]] = []
         while try statement.next() { rows.append(table.columns.indices.map { statement.value($0) }) }
         return rows
-    }
-
-    private func insert(_ rows: [[SQLValue]], into table: TransferTable, of db: any Database) throws {
-        let most = table.rowsPerInsert
-        for start in stride(from: 0, to: rows.count, by: most) {
-            let part = rows[start..<min(start + most, rows.count)]
-            let statement = try db.statement(table.insert(rows: part.count))
-            for row in part {
-                for (column, value) in zip(table.columns, row) {
-                    (column.kind == .token ? Self.token(value) : value).bind(to: statement)
-                }
-            }
-            try statement.post()
-        }
-    }
-
-    /// A token's column as this engine has it.
-    private static func token(_ value: SQLValue) -> SQLValue {
-        switch value {
-        case .blob(let bytes): .blob([0] + bytes)
-        case .text(let text): .blob([1] + Array(text.utf8))
-        case .number, .null: value
-        }
     }
 
     /// - Returns: how many rows the table has.

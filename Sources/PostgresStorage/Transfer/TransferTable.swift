@@ -24,7 +24,7 @@ struct TransferTable {
     /// In the order of the table.
     let columns: [Column]
 
-    /// Rows that are read at a time, and most that one statement inserts.
+    /// Rows that are read at a time.
     static let page = 500
 
     private func list(_ names: [String]) -> String {
@@ -44,14 +44,10 @@ struct TransferTable {
         return "SELECT \(list(columns.map(\.name))) FROM \"\(name)\" \(condition)ORDER BY \(keys) LIMIT \(Self.page)"
     }
 
-    /// As many rows as one statement takes.
-    var rowsPerInsert: Int { max(1, min(100, 2000 / columns.count)) }
-
-    /// Inserts some rows.
-    func insert(rows: Int) -> String {
-        let row = "(" + Array(repeating: "?", count: columns.count).joined(separator: ", ") + ")"
-        let values = Array(repeating: row, count: rows).joined(separator: ", ")
-        return "INSERT INTO \"\(name)\" (\(list(columns.map(\.name)))) VALUES \(values)"
+    /// Inserts a row.
+    var insertion: String {
+        let values = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+        return "INSERT INTO \"\(name)\" (\(list(columns.map(\.name)))) VALUES (\(values))"
     }
 
     /// Sums over all rows, which are the same in both stores: how many rows, and of each column how many values, and the
