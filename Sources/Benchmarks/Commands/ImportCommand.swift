@@ -7,9 +7,13 @@ struct ImportCommand: ParsableCommand, Sendable {
         discussion: """
             The `herald` beside this program exports a store to a file (NDJSON), and imports that into an empty store, once \
             in each round. No gateway has the store open.
+
+            With --store postgresql it is imported into an empty database too, of a server on the same cores; "database" is the \
+            processor time of the server's processes for each row.
             """)
 
     @OptionGroup var options: GatewayOptions
+    @OptionGroup var stores: StoreOptions
     @Option(help: "Registrations.") var devices = 1_000_000
     @Option(help: "Rounds.") var rounds = 3
 
@@ -23,12 +27,14 @@ struct ImportCommand: ParsableCommand, Sendable {
     }
 
     private func measure() async throws {
-        let table = ResultTable(["what", "rows/s", "µs/row", "peak MiB", "file MB"], isJSON: options.json)
-        let transfer = try await RegistrationTransfer(devices, options)
+        let table = ResultTable(
+            ["what", "rows/s", "µs/row", "database", "peak MiB", "file MB"], isJSON: options.json)
+        let transfer = try await RegistrationTransfer(devices, options, stores.store)
         var runs: [String: [RegistrationTransfer.Run]] = [:]
         func note(_ what: String, _ run: RegistrationTransfer.Run) {
             table.add([
-                what, figure(run.rowsPerSecond, 0), figure(run.microsecondsPerRow, 1), figure(run.peakMiB, 0),
+                what, figure(run.rowsPerSecond, 0), figure(run.microsecondsPerRow, 1),
+                run.databaseMicrosecondsPerRow.map { figure($0, 1) } ?? "", figure(run.peakMiB, 0),
                 figure(Double(run.fileBytes) / 1e6, 0),
             ])
             runs[what, default: []].append(run)
@@ -36,8 +42,9 @@ struct ImportCommand: ParsableCommand, Sendable {
         for _ in 0..<rounds {
             note("export", try transfer.export())
             note("import", try await transfer.import())
+            if let run = try transfer.importIntoDatabase() { note("import, PostgreSQL", run) }
         }
-        for what in ["export", "import"] {
+        for what in ["export", "import", "import, PostgreSQL"] {
             guard let all = runs[what] else { continue }
             table.note(
                 "\(what), median: \(figure(all.map(\.rowsPerSecond).median, 0)) rows/s, "

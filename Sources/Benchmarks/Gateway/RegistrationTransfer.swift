@@ -14,18 +14,25 @@ final class RegistrationTransfer {
         let peakMiB: Double
         /// Bytes of the file that was written or read.
         let fileBytes: Int
+        /// Of the database server's processes, if there is one.
+        var databaseMicrosecondsPerRow: Double?
     }
 
     private let options: GatewayOptions
     private let devices: Int
     private let scratch: Scratch
     private let source: GatewayFiles
+    private let database: PostgreSQLServer?
     private var file: String { source.root + "/registrations.ndjson" }
 
     /// Makes a store with so many registrations, each with a topic.
-    init(_ devices: Int, _ options: GatewayOptions) async throws {
+    ///
+    /// - Parameter store: where they are imported too, beside an embedded store.
+    init(_ devices: Int, _ options: GatewayOptions, _ store: StoreKind) async throws {
         self.options = options
         self.devices = devices
+        database =
+            store == .postgresql ? try PostgreSQLServer(in: options.directory, cores: options.senderCores) : nil
         scratch = try Scratch()
         source = try Self.files(scratch, options)
         _ = try await Audience.make([devices], in: source.data)
@@ -43,10 +50,27 @@ final class RegistrationTransfer {
         return run
     }
 
+    /// Reads the file into an empty database; `nil`: there is none.
+    func importIntoDatabase() throws -> Run? {
+        guard let database else { return nil }
+        try database.empty()
+        let destination = try Self.files(scratch, options, database: database.url)
+        let before = try database.processorTime()
+        var run = try run("import", in: destination)
+        let took = try database.processorTime() - before
+        run.databaseMicrosecondsPerRow = took.seconds * 1e6 / Double(devices)
+        let found = try database.query("SELECT count(*) FROM registration")
+        guard found == String(devices) else { throw BenchFailure("of \(devices) registrations \(found) were imported") }
+        return run
+    }
+
     /// Nothing is sent: the port only has to be one.
-    private static func files(_ scratch: Scratch, _ options: GatewayOptions) throws -> GatewayFiles {
-        try GatewayFiles(
-            GatewayFiles.Setup(apps: [PlatformApp(.apple, sinkPort: 9)]), scratch: scratch, in: options.directory)
+    private static func files(
+        _ scratch: Scratch, _ options: GatewayOptions, database: String? = nil
+    ) throws -> GatewayFiles {
+        var setup = GatewayFiles.Setup(apps: [PlatformApp(.apple, sinkPort: 9)])
+        setup.database = database
+        return try GatewayFiles(setup, scratch: scratch, in: options.directory)
     }
 
     /// No import worth measuring is slower.

@@ -114,15 +114,33 @@ final class PostgreSQLServer {
         return count
     }
 
-    /// User and system time of all its processes.
+    /// Makes its database anew.
+    func empty() throws {
+        _ = try query("DROP DATABASE \(Self.database) WITH (FORCE)", in: "postgres")
+        _ = try query("CREATE DATABASE \(Self.database)", in: "postgres")
+    }
+
+    /// User and system time of all its processes, also of those that have ended.
     func processorTime() throws -> Duration {
         let children = "/proc/\(server.id)/task/\(server.id)/children"
         let text = FileManager.default.contents(atPath: children) ?? Data()
         let processes = String(decoding: text, as: UTF8.self).split(separator: " ").compactMap { Int32($0) }
         // One that ends between the two looks is none that served the gateway.
-        return processes.reduce(.zero) { sum, process in
+        return try processes.reduce(endedTime()) { sum, process in
             sum + ((try? ProcessUsage(of: process).processor) ?? .zero)
         }
+    }
+
+    /// User and system time of children that have ended (proc(5), `/proc/pid/stat`, `cutime` and `cstime`).
+    private func endedTime() throws -> Duration {
+        let text = String(
+            decoding: FileManager.default.contents(atPath: "/proc/\(server.id)/stat") ?? Data(), as: UTF8.self)
+        // The name of the program stands in parentheses and may have blanks.
+        let fields = text.split(separator: ")").last?.split(separator: " ").map { Int($0) } ?? []
+        guard fields.count > 14, let user = fields[13], let system = fields[14] else {
+            throw BenchFailure("the kernel tells nothing about PostgreSQL")
+        }
+        return .milliseconds((user + system) * 1000 / sysconf(Int32(_SC_CLK_TCK)))
     }
 
     // MARK: Bare insertions
