@@ -263,7 +263,7 @@ struct LedgerDayTests {
         try await scene.close()
     }
 
-    /// Whoever sets the sequence back to days that have no partition: the one that is made ends where the next one begins.
+    /// A sequence that was set back to days without a partition gets one that ends where the next one begins.
     @Test func aPartitionIsMadeBetweenOthers() async throws {
         let scene = try await Scene()
         scene.turn(to: 0)

@@ -1,5 +1,5 @@
 extension Schema {
-    /// Takes the key that leads from blocks to messages away: for that moment nobody reads either table.
+    /// Takes the key that leads from blocks to messages away: for that moment neither table can be read.
     static let ledgerKeyDropped = """
         DO $$
         BEGIN
