@@ -23,7 +23,7 @@ struct SpoiledCopyTests {
                     try session.post("DELETE FROM t")
                     let first = Int64(round) * 1000
                     try session.copyRows(first + 1...first + rows)
-                    return try session.numbers("SELECT count(*) FROM t") == [rows]
+                    return true
                 }
             } catch is PostgreSQLError {
                 return false
@@ -32,9 +32,12 @@ struct SpoiledCopyTests {
     }
 
     /// - Parameter plan: what becomes of the first connection of a round.
+    /// - Returns: the rounds that were committed.
+    @discardableResult
     private func run(
         rounds: Int = rounds, seed: UInt64, _ plan: (inout SeededRandom, _ round: Int) -> WireProxy.Plan
-    ) async throws {
+    ) async throws -> Int {
+        var committed = 0
         let database = try await TestDatabase()
         try await database.withSession { try $0.execute("CREATE TABLE t (x bigint, pad bytea)") }
         var random = SeededRandom(seed: seed)
@@ -53,15 +56,20 @@ struct SpoiledCopyTests {
             }
             #expect(found.isEmpty || found.count == Int(Self.rows), "\(plan)")
             #expect(Set(found).count <= 1, "\(plan)")
-            if isCommitted { #expect(found.first == Int64(round), "\(plan)") }
+            guard isCommitted else { continue }
+            committed += 1
+            #expect(found.count == Int(Self.rows) && found.first == Int64(round), "\(plan)")
         }
+        return committed
     }
 
     @Test func copyThatIsCutIsThereOnceOrNotAtAll() async throws {
-        try await run(seed: testSetting("HERALD_FUZZ_SEED", 4)) { random, round in
+        // A connection that is lost before the commit is replaced, and the transaction runs again.
+        let committed = try await run(seed: testSetting("HERALD_FUZZ_SEED", 4)) { random, round in
             let place = Int.random(in: 0..<330_000, using: &random)
             return round.isMultiple(of: 3) ? .cutAnswers(after: place / 200) : .cutRequests(after: place)
         }
+        #expect(committed > 0)
     }
 
     @Test func copyWhoseAnswersAreChangedIsThereOnceOrNotAtAll() async throws {

@@ -47,8 +47,8 @@ package struct LinkFileImport {
 
     /// Rows that are read while as many are judged, and the most of a transaction.
     private static let batchRows = 16_384
-    /// Rows of the first window, and of the largest: about half a kilobyte of memory each.
-    private static let (windowStart, windowLimit) = (1 << 16, 1 << 19)
+    /// Rows of the first window, and of the largest: nearly a kilobyte of memory each.
+    private static let (windowStart, windowLimit) = (1 << 16, 1 << 18)
 
     private let store: any LinkStore
     private let rows: LinkRowReader

@@ -181,16 +181,22 @@ package final class PostgresEngine: StorageEngine {
 
     // MARK: Imports
 
-    /// Where a gateway lives, all of them wait for a chunk, and come to their turn between two. One that starts waits for one
-    /// chunk.
+    /// Where a gateway lives, all of them wait for a chunk, and come to their turn between two. One that starts waits for a few
+    /// that are as long as they were without it.
     package var importPace: ImportPace {
         hasNodes.load(ordering: .relaxed)
             ? ImportPace(chunkTime: .milliseconds(50), rest: .milliseconds(20))
             : ImportPace(chunkTime: .seconds(1), rest: .zero)
     }
 
-    package func noteImport() async throws {
-        let hasNodes = try await readOnce { [self] db in try NodeTable(db: db).hasLiving(at: leaseTime(db)) }
+    /// What can't be told does not undo a chunk that is committed: the next one is as long as beside a gateway.
+    package func noteImport() async {
+        var hasNodes = true
+        do {
+            hasNodes = try await readOnce { [self] db in try NodeTable(db: db).hasLiving(at: leaseTime(db)) }
+        } catch {
+            logger.debug("whether a gateway lives is not known", metadata: ["error": "\(error)"])
+        }
         self.hasNodes.store(hasNodes, ordering: .relaxed)
     }
 }

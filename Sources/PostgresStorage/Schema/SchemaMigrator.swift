@@ -30,8 +30,9 @@ struct SchemaMigrator {
     func migrate(_ session: PostgreSQLSession, lock: Int64) throws {
         var state: Result<State, any Error> = .success(State())
         try session.inSnapshot { state = Result { try Self.state(session) } }
-        if try isDone(try state.get()) { return }
-        for text in try pending(after: try state.get()).flatMap(\.preparations) {
+        let found = try state.get()
+        if try isDone(found) { return }
+        for text in pending(after: found).flatMap(\.preparations) {
             _ = try session.inTransaction(lock: Self.preparationLock) {
                 try session.execute("SET LOCAL statement_timeout = 0")
                 try session.run(script: text, timeout: Self.scriptTimeout)

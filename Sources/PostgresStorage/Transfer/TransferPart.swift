@@ -69,9 +69,9 @@ struct TransferPart {
         }
     }
 
-    /// With the rows that it is about, where it is about rows and not about the database.
+    /// With the rows that it is about, where it is about their values: the server names a row also when its disk is full.
     private func naming(_ error: PostgreSQLError) -> any Error {
-        guard error.row != nil || error.constraint != nil else { return error }
+        guard error.isAboutValues, error.row != nil || error.constraint != nil else { return error }
         let place =
             if let row = error.row, keys.indices.contains(row - 1) {
                 "Row \(start + row)\(text(of: keys[row - 1]))"
@@ -89,5 +89,12 @@ struct TransferPart {
             return "\(table.columns[place].name) \(number)"
         }
         return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
+    }
+}
+
+extension PostgreSQLError {
+    /// Whether a value is what the database does not take: its form (class 22 of SQL states) or a constraint (class 23).
+    fileprivate var isAboutValues: Bool {
+        kind == .misuse || ["22", "23"].contains(state.map { String($0.code.prefix(2)) })
     }
 }

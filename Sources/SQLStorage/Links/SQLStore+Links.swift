@@ -57,6 +57,11 @@ extension SQLStore: LinkStore {
             return try importer.take(links)
         }
         if results.contains(.created) { linkClock.noteMade() }
+        do {
+            try await engine.noteImport()
+        } catch {
+            throw engine.note(error, isWrite: true)
+        }
         return results
     }
 
