@@ -1,7 +1,7 @@
 package import Store
 
 /// Takes over the links of a file, in windows of rows: a window is read and judged, ordered by suffix and written, some
-/// thousands of links in a transaction. What is there already, the same, stays; so a file can be imported twice.
+/// thousands of links in a transaction, while the next one is read. What is there already, the same, stays; so a file can be imported twice.
 ///
 /// Suffixes are random, so rows as they come change a page of their index each once there are millions; ordered, many
 /// share one. The larger the window, the more: it doubles up to ``windowLimit``.
@@ -47,8 +47,8 @@ package struct LinkFileImport {
 
     /// Rows that are read while as many are judged, and the most of a transaction.
     private static let batchRows = 16_384
-    /// Rows of the first window, and of the largest: nearly a kilobyte of memory each.
-    private static let (windowStart, windowLimit) = (1 << 16, 1 << 18)
+    /// Rows of the first window, and of the largest: nearly a kilobyte of memory each, of two windows.
+    private static let (windowStart, windowLimit) = (1 << 15, 1 << 17)
 
     private let store: any LinkStore
     private let rows: LinkRowReader
@@ -78,12 +78,17 @@ package struct LinkFileImport {
         _ reader: inout CSVReader, refuse: (LinkRefusal) throws -> Void, progress: (Summary) -> Void
     ) async throws -> Summary {
         var (summary, size, limit) = (Summary(), 2000, Self.windowStart)
+        var following = Window()
         while true {
-            var window = try await readWindow(&reader, rows: limit)
+            while following.count < limit, try await read(&reader, into: &following) {}
+            var window = following
+            following = Window()
             guard window.count > 0 else { return summary }
             summary.refused += window.refusals.count
             do {
-                try await write(&window, &size, &summary, progress)
+                try await write(&window, &size, &summary, progress) {
+                    if following.count < Self.windowLimit { _ = try await read(&reader, into: &following) }
+                }
             } catch {
                 for refusal in window.refusals.inOrder { try refuse(refusal) }
                 throw error
@@ -93,32 +98,31 @@ package struct LinkFileImport {
         }
     }
 
-    /// Reads and judges rows: the next ones are read while some are judged.
-    private func readWindow(_ reader: inout CSVReader, rows limit: Int) async throws -> Window {
-        var window = Window()
-        let rows = rows
-        var records = try Self.next(&reader)
-        while !records.isEmpty {
-            let batch = records
-            async let judged = Self.parse(batch, rows)
-            // A window is full with what is being judged.
-            records = window.count + batch.count < limit ? try Self.next(&reader) : []
-            for row in await judged { window.add(row) }
-        }
-        return window
+    /// Reads and judges the next rows.
+    ///
+    /// - Returns: whether there were any.
+    private func read(_ reader: inout CSVReader, into window: inout Window) async throws -> Bool {
+        let records = try Self.next(&reader)
+        for row in await Self.parse(records, rows) { window.add(row) }
+        return !records.isEmpty
     }
 
     /// Writes the links of a window, those with neighbouring suffixes in one transaction.
+    ///
+    /// - Parameter meanwhile: called with each transaction, beside it.
     private func write(
-        _ window: inout Window, _ size: inout Int, _ summary: inout Summary, _ progress: (Summary) -> Void
+        _ window: inout Window, _ size: inout Int, _ summary: inout Summary, _ progress: (Summary) -> Void,
+        meanwhile: () async throws -> Void
     ) async throws {
-        let clock = ContinuousClock()
+        let store = store
         var rest = NewLink.orderBySuffix(window.links)[...]
         while !rest.isEmpty {
             let chunk = rest.prefix(size)
             rest = rest.dropFirst(chunk.count)
-            let began = clock.now
-            let results = try await store.importLinks(chunk.map { window.links[$0] })
+            let links = chunk.map { window.links[$0] }
+            async let written = Self.write(links, to: store)
+            try await meanwhile()
+            let (results, took) = try await written
             for (index, result) in zip(chunk, results) {
                 switch result {
                 case .created: summary.created += 1
@@ -131,9 +135,18 @@ package struct LinkFileImport {
             progress(summary)
             // A gateway may start or end meanwhile.
             let pace = pace()
-            size = pace.size(after: size, took: clock.now - began, limit: Self.batchRows)
+            size = pace.size(after: size, took: took, limit: Self.batchRows)
             if pace.rest > .zero { try await pause(pace.rest) }
         }
+    }
+
+    private static func write(
+        _ links: [NewLink], to store: any LinkStore
+    ) async throws -> (results: [LinkImport], took: Duration) {
+        let clock = ContinuousClock()
+        let began = clock.now
+        let results = try await store.importLinks(links)
+        return (results, clock.now - began)
     }
 
     private static func next(_ reader: inout CSVReader) throws -> [CSVRecord] {
