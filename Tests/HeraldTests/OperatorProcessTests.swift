@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct OperatorProcessTests {
     @Test func anImportThatIsKilledGoesOnToItsEnd() async throws {
-        let count = 60_000
+        let count = 120_000
         try await GatewayUnderTest.with { test in
             let file = test.directory.file("in.ndjson")
             let rows = (0..<count).map {
