@@ -101,6 +101,32 @@ struct LinkTransferTests {
         #expect(try await found("s4999")?.visibility == .unarchived)
     }
 
+    /// Rows in front of the place where a file can't be read on are taken, and those among them that are refused are told.
+    @Test func aFileThatBreaksOffIsTakenUpToThere() async throws {
+        struct Unreadable: Error {}
+        var text = Self.header
+        for number in 0..<20_000 {
+            text += row([0: "https://go.example.com/s\(number % 19_999)", 1: "https://a.example/\(number)"])
+        }
+        var rest = Array(text.utf8)[...]
+        var reader = try CSVReader { count in
+            guard !rest.isEmpty else { throw Unreadable() }
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
+        }
+        let rows = try LinkRowReader(
+            project: CountingLinkStore.project, settings: CountingLinkStore.settings, reading: &reader, mapping: [:],
+            now: now)
+        let job = LinkFileImport(
+            store: sample, rows: rows, pace: { ImportPace(chunkTime: .seconds(1), rest: .zero) }, pause: { _ in })
+        var (refused, done) = ([Int](), LinkFileImport.Summary())
+        await #expect(throws: Unreadable.self) {
+            _ = try await job.run(&reader, refuse: { refused.append($0.line) }, progress: { done = $0 })
+        }
+        #expect(done.created == 19_999 && done.rows == 20_000 && refused == [20_001])
+        #expect(try await found("s19998") != nil)
+    }
+
     @Test func pageLinksComeToAnotherPrefixWithTheirSuffix() async throws {
         let text = row([0: "https://Demo.page.link/y6N7", 1: "https://a.example/"])
         #expect(try await take(text).refusals.map(\.reason).first?.contains("demo.page.link") == true)

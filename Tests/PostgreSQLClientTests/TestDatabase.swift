@@ -1,4 +1,3 @@
-import Foundation
 import Logging
 import TestSupport
 import Testing
@@ -41,13 +40,6 @@ struct TestDatabase: Sendable {
             try session.connect()
             return try body(session)
         }
-    }
-}
-
-/// Runs what waits for answers on a thread of its own: tests share a few.
-func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread { continuation.resume(with: Result { try body() }) }.start()
     }
 }
 

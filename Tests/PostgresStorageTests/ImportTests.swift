@@ -98,13 +98,32 @@ struct ImportTests {
         }
     }
 
+    /// An embedded store, which takes rows one by one, and one on PostgreSQL, which takes them together.
+    private struct Pair {
+        let embedded: SQLStore
+        let shared: SQLStore
+        private let directory: TestDirectory
+        private let database: String
+
+        init() async throws {
+            let logger = Logger(label: "test")
+            directory = try TestDirectory()
+            database = try await SampleDatabase.make()
+            embedded = try SQLiteStore(directory: directory.file("data"), role: .command, logger: logger)
+            shared = try PostgresStore.open(url: database, role: .command, logger: logger)
+        }
+
+        func close() async throws {
+            try embedded.close()
+            try shared.close()
+            try await PostgreSQLServer.shared().dropDatabase(database)
+        }
+    }
+
     @Test(arguments: [1, 2, 3] as [UInt64])
     func rowsTogetherAreTheSameAsRowsOneByOne(seed: UInt64) async throws {
-        let directory = try TestDirectory()
-        let database = try await SampleDatabase.make()
-        let logger = Logger(label: "test")
-        let embedded: SQLStore = try SQLiteStore(directory: directory.file("data"), role: .command, logger: logger)
-        let shared = try PostgresStore.open(url: database, role: .command, logger: logger)
+        let pair = try await Pair()
+        let (embedded, shared) = (pair.embedded, pair.shared)
         var random = SeededRandom(seed: seed)
         var refusals = 0
         for (line, size) in [1, 1500, 40, 2300].enumerated() {
@@ -133,9 +152,7 @@ struct ImportTests {
         let none = RegistrationKey(rawValue: 0)
         #expect(try await shared.activeRegistrations(of: Self.project, after: none) == expected.count)
         #expect(try await shared.check() == [])
-        try embedded.close()
-        try shared.close()
-        try await PostgreSQLServer.shared().dropDatabase(database)
+        try await pair.close()
     }
 
     /// Rows with numbers of their own do not stand in the way of those that get one.
@@ -250,11 +267,8 @@ struct ImportTests {
 
     @Test(arguments: [1, 2] as [UInt64])
     func linksTogetherAreTheSameAsLinksOneByOne(seed: UInt64) async throws {
-        let directory = try TestDirectory()
-        let database = try await SampleDatabase.make()
-        let logger = Logger(label: "test")
-        let embedded: SQLStore = try SQLiteStore(directory: directory.file("data"), role: .command, logger: logger)
-        let shared = try PostgresStore.open(url: database, role: .command, logger: logger)
+        let pair = try await Pair()
+        let (embedded, shared) = (pair.embedded, pair.shared)
         var random = SeededRandom(seed: seed)
         var counts: [LinkImport: Int] = [:]
         for size in [1, 30, 2500, 400, 2500] {
@@ -278,8 +292,6 @@ struct ImportTests {
                 #expect(count == (try await embedded.linkCount(of: prefix, .imported, suffixLength: length)))
             }
         }
-        try embedded.close()
-        try shared.close()
-        try await PostgreSQLServer.shared().dropDatabase(database)
+        try await pair.close()
     }
 }

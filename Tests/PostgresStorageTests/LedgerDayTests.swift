@@ -463,7 +463,7 @@ struct LedgerDayTests {
                 while !Task.isCancelled, !isDone.withLock({ $0 }) || exports == 0 {
                     do throws(StoreError) {
                         let found = try await scene.export(of: reader, limit: 3)
-                        #expect(found == all.suffix(found.count), "a gap")
+                        #expect(found.count >= 4 && found == all.suffix(found.count), "a gap")
                     } catch {
                         guard case .removed = error.code else { throw error }
                     }

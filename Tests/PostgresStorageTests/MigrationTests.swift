@@ -77,6 +77,47 @@ struct MigrationTests {
         try await server.dropDatabase(database)
     }
 
+    /// Two nodes find an older store at the same moment: the second one does nothing to the tables of the first.
+    @Test func whoComesLaterToAMigrationLeavesItsTablesAlone() async throws {
+        let server = try await PostgreSQLServer.shared()
+        let database = try await server.makeDatabase()
+        let all = Schema.migrations
+        try Self.migrate(database, SchemaMigrator(migrations: Array(all.prefix(5))))
+        let later = Schema.Migration(
+            version: 6, runsFrom: 1,
+            preparations: ["CREATE TABLE IF NOT EXISTS prepared (id bigint)"] + all[5].preparations,
+            scripts: all[5].scripts)
+        let session = PostgreSQLSession(try PostgreSQLConfiguration(url: database), logger: Logger(label: "test"))
+        defer { session.close() }
+        // What the second one found before it came to its turn: version 5. The first one is done by then.
+        try SchemaMigrator(migrations: all).migrate(session, lock: Self.lock)
+        for text in later.preparations {
+            try SchemaMigrator(migrations: Array(all.prefix(5)) + [later]).prepare(text, for: later, session)
+        }
+        #expect(try await server.execute("SELECT to_regclass('prepared') IS NULL", in: database) == ["t"])
+        let bounds = "SELECT count(*) FROM pg_constraint WHERE conname = 'ledger_block_bound'"
+        #expect(try await server.execute(bounds, in: database) == ["0"])
+        try await server.dropDatabase(database)
+    }
+
+    /// All of them at once, from nothing and from a version before: each finds the tables of one of them.
+    @Test(arguments: [0, 5])
+    func manyMigrateAtOnce(from version: Int) async throws {
+        let server = try await PostgreSQLServer.shared()
+        let database = try await server.makeDatabase()
+        if version > 0 {
+            try Self.migrate(database, SchemaMigrator(migrations: Array(Schema.migrations.prefix(version))))
+        }
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 { group.addTask { try await onThread { try Self.migrate(database, Self.migrator(0)) } } }
+            try await group.waitForAll()
+        }
+        #expect(try await Self.versions(database) == (1...Schema.version).map(String.init))
+        let bounds = "SELECT count(*) FROM pg_constraint WHERE conname = 'ledger_block_bound'"
+        #expect(try await server.execute(bounds, in: database) == ["0"])
+        try await server.dropDatabase(database)
+    }
+
     /// A store of each version before this one gets its tables and keeps its rows, and the program of that version goes on
     /// beside it: it removes messages without knowing what came later.
     @Test(arguments: 1..<Schema.migrations.count)

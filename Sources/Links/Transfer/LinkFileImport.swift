@@ -1,7 +1,8 @@
 package import Store
 
 /// Takes over the links of a file, in windows of rows: a window is read and judged, ordered by suffix and written, some
-/// thousands of links in a transaction, while the next one is read. What is there already, the same, stays; so a file can be imported twice.
+/// thousands of links in a transaction, while the next one is read. What is there already, the same, stays; so a file can be
+/// imported twice.
 ///
 /// Suffixes are random, so rows as they come change a page of their index each once there are millions; ordered, many
 /// share one. The larger the window, the more: it doubles up to ``windowLimit``.
@@ -45,7 +46,7 @@ package struct LinkFileImport {
         }
     }
 
-    /// Rows that are read while as many are judged, and the most of a transaction.
+    /// Rows that are read and judged at a time, and the most of a transaction.
     private static let batchRows = 16_384
     /// Rows of the first window, and of the largest: nearly a kilobyte of memory each, of two windows.
     private static let (windowStart, windowLimit) = (1 << 15, 1 << 17)
@@ -72,22 +73,27 @@ package struct LinkFileImport {
     /// - Parameters:
     ///   - refuse: called for each row that is not taken, in the order of the file.
     ///   - progress: called after each transaction.
-    /// - Throws: the errors of the reader, the store, `refuse` and `pause`. The rows of earlier transactions are taken, and
-    ///   what is known of the others was refused.
+    /// - Throws: the errors of the reader, after the rows before them were taken; those of the store, `refuse` and `pause`: the
+    ///   rows of earlier transactions are taken then, and what is known of the others was refused.
     package func run(
         _ reader: inout CSVReader, refuse: (LinkRefusal) throws -> Void, progress: (Summary) -> Void
     ) async throws -> Summary {
         var (summary, size, limit) = (Summary(), 2000, Self.windowStart)
         var following = Window()
+        var end: Result<Void, any Error>?
         while true {
-            while following.count < limit, try await read(&reader, into: &following) {}
+            while end == nil, following.count < limit { end = await read(&reader, into: &following) }
             var window = following
             following = Window()
-            guard window.count > 0 else { return summary }
+            guard window.count > 0 else {
+                try end?.get()
+                return summary
+            }
             summary.refused += window.refusals.count
             do {
                 try await write(&window, &size, &summary, progress) {
-                    if following.count < Self.windowLimit { _ = try await read(&reader, into: &following) }
+                    guard end == nil, following.count < Self.windowLimit else { return }
+                    end = await read(&reader, into: &following)
                 }
             } catch {
                 for refusal in window.refusals.inOrder { try refuse(refusal) }
@@ -100,11 +106,19 @@ package struct LinkFileImport {
 
     /// Reads and judges the next rows.
     ///
-    /// - Returns: whether there were any.
-    private func read(_ reader: inout CSVReader, into window: inout Window) async throws -> Bool {
-        let records = try Self.next(&reader)
+    /// - Returns: what became of the reader at its end; `nil`: it goes on.
+    private func read(_ reader: inout CSVReader, into window: inout Window) async -> Result<Void, any Error>? {
+        var records: [CSVRecord] = []
+        var end: Result<Void, any Error>?
+        while records.count < Self.batchRows, end == nil {
+            do {
+                if let record = try reader.next() { records.append(record) } else { end = .success(()) }
+            } catch {
+                end = .failure(error)
+            }
+        }
         for row in await Self.parse(records, rows) { window.add(row) }
-        return !records.isEmpty
+        return end
     }
 
     /// Writes the links of a window, those with neighbouring suffixes in one transaction.
@@ -112,7 +126,7 @@ package struct LinkFileImport {
     /// - Parameter meanwhile: called with each transaction, beside it.
     private func write(
         _ window: inout Window, _ size: inout Int, _ summary: inout Summary, _ progress: (Summary) -> Void,
-        meanwhile: () async throws -> Void
+        meanwhile: () async -> Void
     ) async throws {
         let store = store
         var rest = NewLink.orderBySuffix(window.links)[...]
@@ -121,7 +135,7 @@ package struct LinkFileImport {
             rest = rest.dropFirst(chunk.count)
             let links = chunk.map { window.links[$0] }
             async let written = Self.write(links, to: store)
-            try await meanwhile()
+            await meanwhile()
             let (results, took) = try await written
             for (index, result) in zip(chunk, results) {
                 switch result {
@@ -147,12 +161,6 @@ package struct LinkFileImport {
         let began = clock.now
         let results = try await store.importLinks(links)
         return (results, clock.now - began)
-    }
-
-    private static func next(_ reader: inout CSVReader) throws -> [CSVRecord] {
-        var records: [CSVRecord] = []
-        while records.count < batchRows, let record = try reader.next() { records.append(record) }
-        return records
     }
 
     /// Judges rows in parts beside each other; the order stays.

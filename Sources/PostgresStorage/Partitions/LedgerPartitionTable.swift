@@ -26,6 +26,8 @@ struct LedgerPartitionTable {
         SELECT DISTINCT first_id >> \(LedgerPartition.bits), last_id >> \(LedgerPartition.bits) FROM ledger_hour
         """
 
+    private static let anyBlock = "SELECT 1 FROM ledger_block WHERE id >= $1 AND id < $2 LIMIT 1"
+
     /// All of them, in the order of their ids.
     func all() throws -> [LedgerPartition] {
         let rows = try session.statement(Self.all)
@@ -117,7 +119,9 @@ struct LedgerPartitionTable {
     }
 
     private func isEmpty(_ partition: LedgerPartition) throws -> Bool {
-        let row = try session.statement("SELECT 1 FROM \"\(partition.name)\" LIMIT 1")
+        let row = try session.statement(Self.anyBlock)
+        row.bind(partition.first ?? .min)
+        row.bind(partition.end)
         defer { row.reset() }
         return try !row.next()
     }
@@ -131,10 +135,13 @@ struct LedgerPartitionTable {
     }
 
     /// Removes a partition, if it is there and holds nothing: no block can come while that is looked at.
-    func drop(_ partition: LedgerPartition) throws {
+    ///
+    /// - Returns: whether it was removed.
+    func drop(_ partition: LedgerPartition) throws -> Bool {
         try session.execute(Self.patience)
         try session.execute("LOCK TABLE ONLY ledger_block IN ACCESS EXCLUSIVE MODE")
-        guard try all().contains(partition), try isEmpty(partition) else { return }
+        guard try all().contains(partition), try isEmpty(partition) else { return false }
         try session.execute("DROP TABLE \"\(partition.name)\"")
+        return true
     }
 }

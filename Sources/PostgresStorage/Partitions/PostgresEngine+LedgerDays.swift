@@ -27,15 +27,16 @@ extension PostgresEngine {
                 defer { emptied = found }
                 return emptied.intersection(found)
             }
+            var count = 0
             for partition in due.sorted(by: { $0.end < $1.end }) {
-                try await onWriter { session in
-                    _ = try session.inTransaction(lock: Self.writeLock, attempts: 1) {
+                let isDropped = try await onWriter { session in
+                    try session.inTransaction(lock: Self.writeLock, attempts: 1) {
                         try LedgerPartitionTable(session: session).drop(partition)
-                        return true
                     }
                 }
+                count += isDropped ? 1 : 0
             }
-            return due.count
+            return count
         } catch let error as PostgreSQLError where error.isPassing {
             // Somebody reads or analyses the ledger for long: nothing depends on it, and the next hour is as good.
             logger.notice("the ledger's partitions are in use; they are changed later", metadata: ["error": "\(error)"])
@@ -60,7 +61,7 @@ extension PostgresEngine {
         }
     }
 
-    /// Whether a day far behind that of the ids is to be believed: it is when it was there an hour ago, too. Ids never go
+    /// Whether a day far ahead of that of the ids is to be believed: it is when it was there an hour ago, too. Ids never go
     /// back, so a clock that is wrong for a moment must not lead them on.
     private func isLikely(_ today: Int64, after day: Int64) -> Bool {
         doubtedDay.withLock { doubted in
@@ -85,7 +86,9 @@ extension PostgresEngine {
         }
     }
 
-    private func onWriter(_ body: @escaping @Sendable (PostgreSQLSession) throws -> Void) async throws {
+    private func onWriter<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgreSQLSession) throws -> Value
+    ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             pool.withWriter { session in continuation.resume(with: Result { try body(try session.get()) }) }
         }

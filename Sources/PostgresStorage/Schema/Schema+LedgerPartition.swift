@@ -36,7 +36,6 @@ extension Schema {
     ///
     /// No key leads from a block to its message any more: the removal of a message, also of one that has no block of its
     /// own, would ask each partition for it. `doctor --ledger` looks for blocks without their message.
-    ///
     static let ledgerPartitions = """
         ALTER TABLE ledger_block DROP CONSTRAINT IF EXISTS ledger_block_message_fkey;
         ALTER TABLE ledger_block RENAME TO ledger_block_first;

@@ -3,8 +3,8 @@ import Store
 
 /// Brings a database to the tables that a program is made for.
 ///
-/// Two that do so at once take turns, and so do the writes of gateways that run: a migration is one transaction under the
-/// lock of all writes. What takes long is done before that, under a lock that only migrations ask for.
+/// Two that do so at once take turns, under a lock that only migrations ask for. A migration is one transaction, which takes
+/// the lock of all writes too: those of gateways that run wait for it. What takes long is done before that.
 struct SchemaMigrator {
     /// Those that the program knows, oldest first.
     var migrations = Schema.migrations
@@ -32,14 +32,11 @@ struct SchemaMigrator {
         try session.inSnapshot { state = Result { try Self.state(session) } }
         let found = try state.get()
         if try isDone(found) { return }
-        for text in pending(after: found).flatMap(\.preparations) {
-            _ = try session.inTransaction(lock: Self.preparationLock) {
-                try session.execute("SET LOCAL statement_timeout = 0")
-                try session.run(script: text, timeout: Self.scriptTimeout)
-                return true
-            }
+        for migration in pending(after: found) {
+            for text in migration.preparations { try prepare(text, for: migration, session) }
         }
-        _ = try session.inTransaction(lock: lock) {
+        _ = try session.inTransaction(lock: Self.migrationLock) {
+            try session.execute("SELECT pg_advisory_xact_lock(\(lock))")
             // Another program may have been faster.
             let state = try Self.state(session)
             guard !(try isDone(state)) else { return false }
@@ -57,8 +54,19 @@ struct SchemaMigrator {
         }
     }
 
-    /// The key of the advisory lock of what is done before a migration.
-    private static let preparationLock: Int64 = 0x6865_7261_6c65
+    /// Does a part of what comes before a migration. Never to tables that have that already: what they are by then is not what
+    /// it was written for.
+    func prepare(_ text: String, for migration: Schema.Migration, _ session: PostgreSQLSession) throws {
+        _ = try session.inTransaction(lock: Self.migrationLock) {
+            guard try Self.state(session).version < migration.version else { return false }
+            try session.execute("SET LOCAL statement_timeout = 0")
+            try session.run(script: text, timeout: Self.scriptTimeout)
+            return true
+        }
+    }
+
+    /// The key of the advisory lock of migrations.
+    static let migrationLock: Int64 = 0x6865_7261_6c65
 
     private func pending(after state: State) -> [Schema.Migration] {
         migrations.filter { $0.version > state.version }
