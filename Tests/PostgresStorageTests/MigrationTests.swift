@@ -143,6 +143,45 @@ struct MigrationTests {
         try await server.dropDatabase(database)
     }
 
+    /// Rows that come have one condition for each table to meet, whichever version the tables and partitions were made by.
+    @Test(arguments: [0, 1, 5, 6])
+    func theRulesOfARowAreOneCondition(from version: Int) async throws {
+        let server = try await PostgreSQLServer.shared()
+        let database = try await server.makeDatabase()
+        if version > 0 {
+            try Self.migrate(database, SchemaMigrator(migrations: Array(Schema.migrations.prefix(version))))
+        }
+        if version == 6 {
+            try await server.execute(
+                """
+                CREATE TABLE ledger_block_own (LIKE ledger_block INCLUDING CONSTRAINTS INCLUDING STORAGE);
+                ALTER TABLE ledger_block ATTACH PARTITION ledger_block_own
+                FOR VALUES FROM (9000000000000000000) TO (9000000000000000001)
+                """, in: database)
+        }
+        try Self.migrate(database, Self.migrator(0))
+        let counts = try await server.execute(
+            """
+            SELECT conrelid::regclass || ' ' || count(*) FROM pg_constraint
+            WHERE contype = 'c' AND (conrelid::regclass::text IN ('message', 'fan_out', 'page', 'project')
+                OR conrelid::regclass::text LIKE 'ledger_block%') GROUP BY conrelid ORDER BY 1
+            """, in: database)
+        var tables = ["fan_out", "ledger_block", "ledger_block_first", "message", "page", "project"]
+        if version == 6 { tables.insert("ledger_block_own", at: 3) }
+        #expect(counts == tables.map { "\($0) 1" })
+        for rows in [0, 3] {
+            let error = await #expect(throws: ChildProcessError.self) {
+                try await server.execute(
+                    """
+                    INSERT INTO ledger_block (id, message, project, recorded_at, first_key, last_key, rows, outcomes, entries)
+                    VALUES (1, 1, 'demo', 1, 1, 2, \(rows), 1, '\\x00')
+                    """, in: database)
+            }
+            #expect("\(try #require(error))".contains("ledger_block_rules"))
+        }
+        try await server.dropDatabase(database)
+    }
+
     private static let block = """
         INSERT INTO ledger_block (message, project, recorded_at, first_key, last_key, rows, outcomes, entries)
         VALUES (1, 'demo', $1, 1, 9, 1, 1, '\\x00') RETURNING id
@@ -212,7 +251,7 @@ struct MigrationTests {
             try await server.execute(
                 "UPDATE ledger_block SET outcomes = 3 WHERE id = 1", in: database)
         }
-        #expect("\(try #require(error))".contains("ledger_block_outcomes_check"))
+        #expect("\(try #require(error))".contains("ledger_block_rules"))
         try await server.dropDatabase(database)
     }
 

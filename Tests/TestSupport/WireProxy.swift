@@ -126,12 +126,13 @@ package final class WireProxy: Sendable {
         from client: Int32, to upstream: Int32, _ plan: Plan, _ isCommitting: Shared<Bool>
     ) {
         var passed = 0
+        var commits = CommitSearch()
         while let bytes = Self.read(client) {
             if case .cutRequests(let limit) = plan, passed + bytes.count > limit {
                 Self.write(bytes.prefix(max(0, limit - passed)), to: upstream)
                 break
             }
-            if case .loseCommit(let isForwarded) = plan, Self.hasCommit(bytes) {
+            if case .loseCommit(let isForwarded) = plan, commits.isCommit(bytes) {
                 guard isForwarded else { break }
                 isCommitting.withLock { $0 = true }
             }
@@ -167,9 +168,23 @@ package final class WireProxy: Sendable {
         shutdown(client, Int32(SHUT_RDWR))
     }
 
-    private static func hasCommit(_ bytes: [UInt8]) -> Bool {
-        // With its end: "READ COMMITTED" is none.
-        bytes.firstRange(of: Array("COMMIT".utf8) + [0]) != nil
+    /// Finds COMMIT in what a client sends: its text, or the prepared statement that was made of it
+    /// (postgresql.org/docs/15/protocol-message-formats.html).
+    private struct CommitSearch {
+        private static let text = Array("COMMIT".utf8) + [0]
+        /// What a Bind of the prepared statement has: the end of the portal's name, which is empty, and that of the statement.
+        private var bound: [UInt8]?
+
+        mutating func isCommit(_ bytes: [UInt8]) -> Bool {
+            // With its end: "READ COMMITTED" is none.
+            if let range = bytes.firstRange(of: Self.text) {
+                // A Parse has a name before the text, behind its length, which is no letter; or none.
+                let name = bytes[..<range.lowerBound].dropLast().reversed().prefix { $0 > 32 }.reversed()
+                guard !name.isEmpty else { return true }
+                bound = [0] + name + [0]
+            }
+            return bound.map { bytes.firstRange(of: $0) != nil } ?? false
+        }
     }
 
     private static func read(_ descriptor: Int32) -> [UInt8]? {

@@ -132,10 +132,26 @@ import CPostgreSQL
     }
 
     /// Sends a prepared statement whose result is looked at for errors only, with a later answer.
-    func post(_ statement: StatementDescription, _ parameters: ParameterBuffer) throws(PostgreSQLError) {
+    func post(
+        _ statement: StatementDescription, _ parameters: ParameterBuffer,
+        _ step: ConnectionState.TransactionStep = .none
+    ) throws(PostgreSQLError) {
         if state.expectedCount >= Self.pipelineLimit { try answer() }
-        try send(statement, parameters, .statement(.none))
+        note(step)
+        try send(statement, parameters, .statement(step))
         if state.expectedCount.isMultiple(of: Self.flushInterval) { try flush() }
+    }
+
+    /// A statement that does this to the transaction is about to be sent.
+    private func note(_ step: ConnectionState.TransactionStep) {
+        switch step {
+        // Also a part of it that is sent may be all that the server needs.
+        case .commit: isCommitUnanswered = true
+        case .begin:
+            kept.removeAll()
+            (transactionNumber, passingFailure) = (nil, nil)
+        case .none, .rollBack, .rollBackToSavepoint: break
+        }
     }
 
     /// Sends a prepared statement and waits for its result and those of all that was sent before.
@@ -175,18 +191,13 @@ import CPostgreSQL
 
     /// Sends a statement without parameters as it is.
     func post(text: String, _ step: ConnectionState.TransactionStep = .none) throws(PostgreSQLError) {
-        // Also a part of it that is sent may be all that the server needs.
-        if step == .commit { isCommitUnanswered = true }
-        if step == .begin { kept.removeAll() }
+        note(step)
         try send(.statement(step)) { unsafe PQsendQueryParams($0, text, 0, nil, nil, nil, nil, 1) }
     }
 
-    /// Begins a transaction with a statement that gives its number in one row and column. Nothing is waited for.
-    func begin(_ text: String, number statement: StatementDescription, _ parameters: ParameterBuffer)
-        throws(PostgreSQLError)
-    {
-        (transactionNumber, passingFailure) = (nil, nil)
-        try post(text: text, .begin)
+    /// Sends a statement that gives the number of the transaction that began before it, in one row and column. Nothing is
+    /// waited for.
+    func askNumber(_ statement: StatementDescription, _ parameters: ParameterBuffer) throws(PostgreSQLError) {
         try send(statement, parameters, .transactionNumber)
     }
 

@@ -36,6 +36,11 @@ extension PostgreSQLSession {
         }
     }
 
+    // Statements that are prepared once, as they run for each transaction.
+    private static var commit: String { "COMMIT" }
+    private static var begin: String { "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE" }
+    private static var beginOfSnapshot: String { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
+
     // MARK: Snapshots
 
     /// Runs `body` in a snapshot: it sees what was committed when its first statement ran, and changes nothing.
@@ -44,14 +49,15 @@ extension PostgreSQLSession {
     package func inSnapshot(_ body: () -> Void) throws(PostgreSQLError) {
         try connect()
         let connection = try connected()
+        let (begin, commit) = try (statement(Self.beginOfSnapshot), statement(Self.commit))
         // It goes out with the first statement.
-        try connection.post(text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", .begin)
+        try begin.post(.begin)
         body()
         // What fails behind them would keep its end from being done.
         settle(connection)
         guard connection.failure == nil else { return }
         do throws(PostgreSQLError) {
-            try connection.post(text: "COMMIT", .rollBack)
+            try commit.post(.rollBack)
             // Its answer is read before the next one.
             try connection.sync()
         } catch {
@@ -121,9 +127,11 @@ extension PostgreSQLSession {
 
     /// - Returns: whether it is committed.
     private func attempt(lock: Int64, _ connection: Connection, _ body: () throws -> Bool) throws -> Bool {
+        let (begin, commit) = try (statement(Self.begin), statement(Self.commit))
         let number = try statement("SELECT pg_current_xact_id() FROM pg_advisory_xact_lock($1)")
         number.bind(lock)
-        try number.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        try begin.post(.begin)
+        try number.askNumber()
         // A step may have caught an error that ends all of it.
         guard try body(), connection.passingFailure == nil else { return false }
         if connection.transactionNumber == nil { try connection.answer() }
@@ -133,7 +141,7 @@ extension PostgreSQLSession {
         let trace = CommitTrace(
             transaction: transaction, timeline: timeline, process: connection.serverProcess)
         do throws(PostgreSQLError) {
-            try connection.post(text: "COMMIT", .commit)
+            try commit.post(.commit)
             try connection.answer()
             return true
         } catch {

@@ -6,7 +6,7 @@ package import Logging
 /// rows that it gave are valid within the transaction or snapshot in which they were asked for.
 package final class PostgreSQLSession {
     private let configuration: PostgreSQLConfiguration
-    let logger: Logger
+    package let logger: Logger
     private var connection: Connection?
     /// How many connections were given up: another number for each connection.
     package private(set) var connectionNumber = 0

@@ -82,10 +82,13 @@ package final class PostgreSQLStatement {
     }
 
     /// Sends it with the next statement that is waited for. What it fails with shows there.
-    package func post() throws(PostgreSQLError) {
+    package func post() throws(PostgreSQLError) { try post(.none) }
+
+    /// As ``post()``, of a statement that does this to the transaction.
+    func post(_ step: ConnectionState.TransactionStep) throws(PostgreSQLError) {
         defer { reset() }
         try checkParameters()
-        try connection.post(description, parameters)
+        try connection.post(description, parameters, step)
     }
 
     /// Sends it with the next statement that is waited for. ``next()`` then gives its rows, within the same transaction.
@@ -123,11 +126,11 @@ package final class PostgreSQLStatement {
         return true
     }
 
-    /// Begins a transaction with it: see ``Connection/begin(_:number:_:)``.
-    func begin(_ text: String) throws(PostgreSQLError) {
+    /// Sends it behind the begin of a transaction, as what gives its number: see ``Connection/askNumber(_:_:)``.
+    func askNumber() throws(PostgreSQLError) {
         defer { reset() }
         try checkParameters()
-        try connection.begin(text, number: description, parameters)
+        try connection.askNumber(description, parameters)
     }
 
     private func ask() throws(PostgreSQLError) -> QueryResult {

@@ -1,3 +1,4 @@
+import Logging
 import PostgreSQLClient
 import SQLStorage
 
@@ -78,6 +79,32 @@ struct PostgresWriter: WriteConnection {
         }
         if isCommitted { commits.noteOwn() }
         return isCommitted
+    }
+
+    /// Answers to what was asked for last come with that of COMMIT.
+    func inTransaction(
+        _ body: (any Database) throws -> Bool, thenReading read: () throws -> Void
+    ) throws -> TransactionEnd {
+        var isComplete = false
+        do {
+            let isCommitted = try inTransaction { database in
+                isComplete = false
+                isComplete = try body(database)
+                return isComplete
+            }
+            guard isCommitted else { return .undone }
+        } catch let error as PostgreSQLError where isComplete && error.kind == .refused && !error.isPassing {
+            // What was posted by one of its steps failed, and COMMIT was left out.
+            return .undone
+        }
+        do {
+            try read()
+            return .committed(isRead: true)
+        } catch {
+            // The answers went with a connection whose COMMIT was found to have taken place, or they made no sense.
+            session.logger.debug("Answers of a transaction were lost", metadata: ["error": "\(error)"])
+            return .committed(isRead: false)
+        }
     }
 
     func afterAnswers() {}

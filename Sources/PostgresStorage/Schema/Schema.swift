@@ -31,6 +31,7 @@ enum Schema {
         Migration(
             version: 6, runsFrom: 1, preparations: [ledgerKeyDropped, ledgerBound, ledgerBoundChecked],
             scripts: [ledgerPartitions]),
+        Migration(version: 7, runsFrom: 1, scripts: [rowRules]),
     ]
 
     /// The version that this program is made for.

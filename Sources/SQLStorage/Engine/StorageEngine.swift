@@ -163,6 +163,37 @@ package protocol WriteConnection {
     ///   answer was lost took place is found out before.
     func inTransaction(_ body: (any Database) throws -> Bool) throws -> Bool
 
+    /// As ``inTransaction(_:)``, for what `body` asked for ahead and nothing in the transaction depends on: an engine may send
+    /// that with the commit, and save a wait.
+    ///
+    /// - Parameters:
+    ///   - body: may run again: what it asked for before is given up first then.
+    ///   - read: reads what `body` asked for.
+    func inTransaction(
+        _ body: (any Database) throws -> Bool, thenReading read: () throws -> Void
+    ) throws -> TransactionEnd
+
     /// Called after the writes of a group were answered: the time for what need not be waited for.
     func afterAnswers()
+}
+
+extension WriteConnection {
+    package func inTransaction(
+        _ body: (any Database) throws -> Bool, thenReading read: () throws -> Void
+    ) throws -> TransactionEnd {
+        let isCommitted = try inTransaction { db in
+            guard try body(db) else { return false }
+            try read()
+            return true
+        }
+        return isCommitted ? .committed(isRead: true) : .undone
+    }
+}
+
+/// What became of a transaction.
+package enum TransactionEnd: Sendable {
+    /// It is committed. What was asked for in it was read, unless the connection was lost meanwhile.
+    case committed(isRead: Bool)
+    /// Nothing was changed: its body said so, or one of its statements failed.
+    case undone
 }

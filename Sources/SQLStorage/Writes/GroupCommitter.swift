@@ -163,9 +163,11 @@ final class GroupCommitter: Sendable {
     /// - Returns: `false`: one did, and nothing was changed.
     private func commitTogether(_ group: [any WriteJob], _ connection: any WriteConnection) throws -> Bool {
         var (changes, found, number) = (Changes(), NameNumbers(), 0)
-        let isCommitted = try connection.inTransaction { db in
+        var question: ChangeQuestion?
+        let end = try connection.inTransaction { db in
             // An engine may run it again on another connection.
             number = db.connectionNumber
+            question = nil
             let transaction = WriteTransaction(db: db, names: names.numbers(of: number))
             try transaction.expect(LookUps(together: group.lazy.map(\.lookUps)))
             for job in group {
@@ -173,7 +175,7 @@ final class GroupCommitter: Sendable {
                 guard job.run(transaction, isAlone: false), !db.isAborted else { return false }
             }
             do {
-                changes = try finish(transaction)
+                question = try finish(transaction)
             } catch {
                 // Of what was posted by one of them, whose answer comes only now.
                 guard db.isAborted else { throw error }
@@ -181,12 +183,13 @@ final class GroupCommitter: Sendable {
             }
             found = transaction.foundNames
             return true
+        } thenReading: {
+            changes = try question?.read() ?? Changes()
         }
-        if isCommitted {
-            names.add(found, of: number)
-            tell(changes)
-        }
-        return isCommitted
+        guard case .committed(let isRead) = end else { return false }
+        names.add(found, of: number)
+        if isRead { tell(changes) } else { tellAll() }
+        return true
     }
 
     /// Commits what does not fail of a group.
@@ -205,27 +208,41 @@ final class GroupCommitter: Sendable {
                 // ran before is gone, and what comes after must not begin a transaction of its own.
                 guard !db.isAborted else { throw StoreError(.failed, "The transaction was aborted.") }
             }
-            changes = try finish(transaction)
+            changes = try finish(transaction).read()
             return true
         }
         tell(changes)
     }
 
-    /// Ends a transaction: adds the events that its steps have together, and reads what is told after the commit.
-    private func finish(_ transaction: WriteTransaction) throws -> Changes {
+    /// Ends a transaction: adds the events that its steps have together, and asks for what is told after the commit.
+    private func finish(_ transaction: WriteTransaction) throws -> ChangeQuestion {
         let db = transaction.db
         try transaction.insertMessages()
         try AcceptedEvents(transaction: transaction).add()
         let number = db.connectionNumber
         let isAnew = last.withLock { $0.connection != number }
-        let load = try db.ask(LoadChange.after, [isAnew ? -1 : loadState.withLock { $0.lastChange }])
-        let event = try db.ask(EventTable.newest)
-        let changes = try RegistrationChanges(db: db).ask(after: registrations.number)
-        let (changed, lastRegistration) = try changes.read()
-        return Changes(
-            connection: number, isAnew: isAnew, load: try LoadChange.all(load),
-            lastEvent: try event.next().map { $0[0] } ?? 0, registrations: isAnew ? .any : changed,
-            lastRegistration: lastRegistration)
+        return ChangeQuestion(
+            connection: number, isAnew: isAnew,
+            load: try db.ask(LoadChange.after, [isAnew ? -1 : loadState.withLock { $0.lastChange }]),
+            event: try db.ask(EventTable.newest),
+            registrations: try RegistrationChanges(db: db).ask(after: registrations.number))
+    }
+
+    /// What is told of a transaction, as long as it was not read.
+    private struct ChangeQuestion {
+        let connection: Int
+        let isAnew: Bool
+        let load: RowCursor
+        let event: RowCursor
+        let registrations: RegistrationChanges.Question
+
+        func read() throws -> Changes {
+            let (changed, lastRegistration) = try registrations.read()
+            return Changes(
+                connection: connection, isAnew: isAnew, load: try LoadChange.all(load),
+                lastEvent: try event.next().map { $0[0] } ?? 0, registrations: isAnew ? .any : changed,
+                lastRegistration: lastRegistration)
+        }
     }
 
     /// Tells what was committed.
@@ -242,6 +259,14 @@ final class GroupCommitter: Sendable {
         var change: StoreChange = isNew ? .events : []
         if !changes.load.isEmpty { change.insert(.projects) }
         source.post(change)
+    }
+
+    /// Something was committed of which nothing more is known: what counts from then on is told with the next commit, on
+    /// another connection.
+    private func tellAll() {
+        registrations.forget(.any, number: registrations.number)
+        last.withLock { $0.connection = -1 }
+        source.post([.events, .projects])
     }
 }
 
