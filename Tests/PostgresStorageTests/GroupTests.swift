@@ -106,6 +106,61 @@ struct GroupTests {
         }
     }
 
+    /// The server did commit, and its answer went with the connection, with all that is told after a commit.
+    @Test func aCommitWhoseAnswersWereLostCounts() async throws {
+        let (server, database) = (try await PostgreSQLServer.shared(), try await SampleDatabase.make())
+        let loses = Shared(false)
+        let proxy = try WireProxy(to: server) { _ in
+            loses.withLock { loses in
+                defer { loses = false }
+                return loses ? .loseCommit(isForwarded: true) : .pass
+            }
+        }
+        let url = server.url(database, at: proxy.host, port: proxy.port)
+        let store = try PostgresStore.open(url: url, role: .gateway, logger: Logger(label: "test"))
+        let request = RegistrationRequest(
+            project: Self.project, app: try #require(AppID(rawValue: "com.example.app")),
+            address: .apple(try #require(DeviceToken(bytes: Array(repeating: 7, count: 32))), .production),
+            appVersion: nil)
+        // The first connection to write begins and ends with this.
+        loses.withLock { $0 = true }
+        let registration = try await store.register(request, at: Timestamp(milliseconds: 1)).registration
+        #expect(loses.withLock { !$0 })
+        _ = try await store.accept([Self.message(to: registration, 1)], claimedBy: nil)
+        #expect(store.load.total.messages == 1)
+        #expect(try await server.execute("SELECT count(*) FROM message", in: database) == ["1"])
+        #expect(try await server.execute("SELECT count(*) FROM registration", in: database) == ["1"])
+        #expect(try await store.check() == [])
+        try store.close()
+        proxy.close()
+        try await server.dropDatabase(database)
+    }
+
+    /// What was posted by one of a group fails with COMMIT: it is left out, and the others are written.
+    @Test func whatFailsWithTheCommitFailsAlone() async throws {
+        try await Self.with(registrations: 1) { store, registrations in
+            let results = try await Self.together(
+                store,
+                [
+                    Write(.accept) {
+                        _ = try await store.accept([Self.message(to: registrations[0], 1)], claimedBy: nil)
+                    },
+                    Write(.accept) {
+                        try await store.write(.accept) { db in
+                            try db.post("INSERT INTO topic (project, name) VALUES (NULL, 'news')")
+                        }
+                    },
+                    Write(.accept) {
+                        _ = try await store.accept([Self.message(to: registrations[0], 2)], claimedBy: nil)
+                    },
+                ])
+            for place in [0, 2] { #expect(throws: Never.self) { try results[place].get() } }
+            #expect(throws: (any Error).self) { try results[1].get() }
+            #expect(store.load.total.messages == 2)
+            #expect(try await store.report(Self.message(to: registrations[0], 2).id, in: Self.project)?.recipients == 1)
+        }
+    }
+
     private static func database(of store: SQLStore) async throws -> String {
         let name = try store.engine.readAtOnce { db in
             let statement = try db.statement("SELECT CAST(current_database() AS text)")

@@ -37,12 +37,12 @@ extension ProjectCall {
         _ bundleID: String?, field: String
     ) throws(FCMError) -> (app: App, service: DeviceService) {
         if let bundleID { return try project.appleApp(bundleID, field: field) }
-        let reached = project.apps.values.compactMap { app in app.deviceService.map { (app: app, service: $0) } }
-        guard let only = reached.first, reached.count == 1 else {
+        let reached = project.apps.values.filter { $0.deviceService != nil }
+        guard reached.count == 1, let only = reached.first, let service = only.deviceService else {
             throw .badRequest(
                 field, "The project has \(reached.count) apps that APNs reaches: name one of them by its bundle id.")
         }
-        return only
+        return (only, service)
     }
 
     /// The channel that path and query name.

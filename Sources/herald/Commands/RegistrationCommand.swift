@@ -198,10 +198,11 @@ struct RegistrationCommand: AsyncParsableCommand {
     ) async throws(Failure) -> ImportableApps {
         try await configuration.check(project)
         let apps = try await configuration.readProjects().projects.first { $0.id == project }?.apps ?? [:]
-        let environments = apps.values.compactMap { app in app.deviceService.map { (app.id, $0.environment) } }
+        var apple: [AppID: PushEnvironment] = [:]
+        for app in apps.values where app.platform == .apple { apple[app.id] = app.deviceService?.environment }
         let web = apps.values.filter { $0.platform == .web }.map { ($0.id, $0) }
         let android = apps.values.filter { $0.platform == .android }.map(\.id)
-        return (Dictionary(uniqueKeysWithValues: environments), Dictionary(uniqueKeysWithValues: web), Set(android))
+        return (apple, Dictionary(uniqueKeysWithValues: web), Set(android))
     }
 
     private static func store(
