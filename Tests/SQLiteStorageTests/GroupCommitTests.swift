@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import GRDB
 import Logging
 import PushModel
@@ -62,6 +63,22 @@ struct GroupCommitTests {
             gate.signal()
             return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
+    }
+
+    /// Nothing that a commit asked for is open behind it: where no other connection copies the log, as in a command, the
+    /// writing one does so with its commits.
+    @Test func theLogOfACommandStaysSmall() async throws {
+        let path = directory.file("command")
+        let store = try SQLiteStore(directory: path, role: .command, logger: Logger(label: "test"))
+        try await store.write { db in _ = try db.change("CREATE TABLE filler (bytes BLOB)") }
+        for _ in 0..<100 {
+            try await store.write { db in
+                _ = try db.change("INSERT INTO filler (bytes) VALUES (zeroblob(200000))")
+            }
+        }
+        let size = try FileManager.default.attributesOfItem(atPath: path + "/herald.db-wal")[.size] as? Int
+        #expect(try #require(size) < 8_000_000, "100 commits of 200 kB")
+        try store.close()
     }
 
     @Test(arguments: [WriteKind.accept, .probe])

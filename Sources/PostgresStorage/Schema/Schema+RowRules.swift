@@ -3,8 +3,9 @@ extension Schema {
     /// compiles once. The server reads the text of each CHECK anew for each statement: 19 of them made half of what it cost to
     /// insert a message, and to settle one (Benchmarks, *On PostgreSQL*).
     ///
-    /// What is there kept the rules so far, so no row is read again.
+    /// What is there kept the rules so far, so no row is read again. The tables are locked together, before one is changed.
     static let rowRules = """
+        LOCK TABLE project, message, fan_out, page, ledger_block IN ACCESS EXCLUSIVE MODE;
         CREATE FUNCTION message_rules(
             registration bigint, topic bigint, condition text, expression text, "user" text, audience bigint,
             singles bigint, bytes bigint, is_displayed bigint, lane bigint, rate bigint, collapses_repeats bigint,

@@ -184,6 +184,8 @@ final class GroupCommitter: Sendable {
             found = transaction.foundNames
             return true
         } thenReading: {
+            // A SELECT that is not at its end keeps the embedded store from a checkpoint.
+            defer { question = nil }
             changes = try question?.read() ?? Changes()
         }
         guard case .committed(let isRead) = end else { return false }
@@ -264,7 +266,8 @@ final class GroupCommitter: Sendable {
     /// Something was committed of which nothing more is known: what counts from then on is told with the next commit, on
     /// another connection.
     private func tellAll() {
-        registrations.forget(.any, number: registrations.number)
+        // No snapshot of now is new enough for what is at hand.
+        registrations.forget(.any, number: .max)
         last.withLock { $0.connection = -1 }
         source.post([.events, .projects])
     }
