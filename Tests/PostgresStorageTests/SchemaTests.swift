@@ -65,6 +65,12 @@ struct SchemaTests {
         Violation(rule: "a message to two targets", sql: "UPDATE message SET topic = 1"),
         Violation(rule: "a complete message without a time", sql: "UPDATE message SET state = 'COMPLETE'"),
         Violation(rule: "a time of completion of an active message", sql: "UPDATE message SET completed_at = 9"),
+        Violation(rule: "a claim of a message without its route", sql: "UPDATE message SET worker = 1"),
+        Violation(rule: "a rate of none", sql: "UPDATE message SET rate = 0"),
+        Violation(rule: "a role that does not exist", sql: "UPDATE message SET credential_role = 'owner'"),
+        Violation(
+            rule: "fewer open messages than none", sql: "INSERT INTO project (name, messages) VALUES ('demo', -1)"),
+        Violation(rule: "more claimed of a platform than in all", sql: "UPDATE fan_out SET claimed_web = 1"),
         Violation(rule: "a shard of a route without its parent", sql: "UPDATE fan_out SET only_route = 1"),
         Violation(
             rule: "a page whose bits are not as many as its recipients",

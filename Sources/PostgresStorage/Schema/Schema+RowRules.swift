@@ -1,7 +1,7 @@
 extension Schema {
     /// The rules of the rows that single sends and pages write, as one condition for each table: a function, which a session
-    /// compiles once. The server reads the text of each CHECK anew for each statement: 19 of them made half of what it cost to
-    /// insert a message, and to settle one (Benchmarks, *On PostgreSQL*).
+    /// compiles once. The server reads the text of each CHECK anew for each statement, and a message had 19 of them: what
+    /// they cost beside one is in Benchmarks, *On PostgreSQL*.
     ///
     /// What is there kept the rules so far, so no row is read again. The tables are locked together, before one is changed.
     static let rowRules = """
