@@ -37,6 +37,61 @@ struct LossTests {
         #expect(CommitOutcome(status: "committed", timeline: "00000002", trace: trace) == nil)
     }
 
+    /// A server that crashed gives the number of a transaction again that had left nothing on its disk: that this one is
+    /// committed says nothing of the first.
+    @Test func theNumberOfALostTransactionIsNotTakenForIt() async throws {
+        // Nothing but a COMMIT brings anything to the disk.
+        let server = try await PostgreSQLServer(settings: ["wal_writer_delay": "10s", "autovacuum": "off"])
+        let database = try await TestDatabase(on: server)
+        try await database.withSession { session throws in
+            try session.execute("CREATE TABLE t (attempt bigint)")
+            try session.execute("CREATE TABLE mark (number bigint)")
+        }
+        try await database.withSession { session throws in
+            let mark = CommitMark { () throws(PostgreSQLError) in
+                try session.statement("INSERT INTO mark VALUES (1)").post()
+            } isThere: { () throws(PostgreSQLError) in
+                let statement = try session.statement("SELECT number FROM mark")
+                defer { statement.reset() }
+                return try statement.next()
+            }
+            var attempts: Int64 = 0
+            let isCommitted = try session.inTransaction(lock: testLock, mark: mark) {
+                attempts += 1
+                try session.post("INSERT INTO t VALUES ($1)", [attempts])
+                guard attempts == 1 else { return true }
+                let number = try session.numbers("SELECT pg_current_xact_id()::text::bigint")
+                try waiting {
+                    await server.stop(immediate: true)
+                    try await server.start()
+                    try await database.withSession { other throws in
+                        _ = try other.inTransaction(lock: testLock) {
+                            try other.post("INSERT INTO t VALUES (100)")
+                            #expect(try other.numbers("SELECT pg_current_xact_id()::text::bigint") == number)
+                            return true
+                        }
+                    }
+                }
+                return true
+            }
+            #expect(isCommitted)
+            #expect(attempts == 2)
+            #expect(try session.numbers("SELECT attempt FROM t ORDER BY attempt") == [2, 100])
+        }
+        await server.stop(immediate: true)
+    }
+
+    /// Blocks a thread of its own until `body` has ended.
+    private func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
+        let (end, result) = (DispatchSemaphore(value: 0), Shared<Result<Void, any Error>>(.success(())))
+        Task {
+            do { try await body() } catch { result.withLock { $0 = .failure(error) } }
+            end.signal()
+        }
+        end.wait()
+        try result.withLock { $0 }.get()
+    }
+
     @Test func transactionRunsAgainWhenTheServerEndedItsConnection() async throws {
         let database = try await TestDatabase()
         try await database.withSession { session throws in

@@ -178,6 +178,30 @@ struct LedgerDayTests {
 
     // MARK: Ids
 
+    /// What a process counts of its commits, by which one without an answer is found again, goes when it does not go on; and is
+    /// right again when it does.
+    @Test func countsOfProcessesThatCommitNothingGo() async throws {
+        let scene = try await Scene()
+        let other = try scene.another()
+        func count(of store: SQLStore) async throws -> Int64? {
+            let name = try #require(store.engine as? PostgresEngine).commits.name
+            return try await scene.sql("SELECT value FROM meta WHERE name = '\(name)'").first.flatMap { Int64($0) }
+        }
+        _ = try await other.enroll("b", for: .seconds(30))
+        let before = try #require(try await count(of: other))
+        try await scene.keepDays()
+        _ = try await other.enroll("c", for: .seconds(30))
+        try await scene.keepDays()
+        #expect(try await count(of: other) == before + 1)
+        try await scene.keepDays()
+        #expect(try await count(of: other) == nil)
+        #expect(try await count(of: scene.store) != nil)
+        _ = try await other.enroll("d", for: .seconds(30))
+        #expect(try await count(of: other) == before + 2)
+        try other.close()
+        try await scene.close()
+    }
+
     @Test func idsBeginWithTheirDayAndNeverGoBack() async throws {
         let scene = try await Scene()
         // Before anyone looks after days.

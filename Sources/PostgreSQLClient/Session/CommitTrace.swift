@@ -1,6 +1,7 @@
 /// By what a transaction is found again whose COMMIT had no answer.
 struct CommitTrace: Equatable {
-    /// The number of the transaction, with its epoch: never used twice by a cluster.
+    /// The number of the transaction, with its epoch. A server that crashed gives numbers again of which nothing had reached its
+    /// disk: so it tells that a transaction was not committed, and only a ``CommitMark`` that it was.
     let transaction: Int64
     /// The timeline that the server wrote: another one after the promotion of a standby.
     let timeline: String
@@ -15,7 +16,7 @@ enum CommitOutcome: Equatable {
     /// Its process has not seen yet that we are gone.
     case running
 
-    /// What a server says of it.
+    /// What a server says of a transaction without a ``CommitMark``.
     ///
     /// - Parameters:
     ///   - status: what `pg_xact_status` gave; `nil`: the number is too old to be known.
@@ -30,5 +31,22 @@ enum CommitOutcome: Equatable {
         case "in progress": self = .running
         default: return nil
         }
+    }
+}
+
+/// What a transaction leaves in the database, so that it is found there when its COMMIT had no answer, whatever became of the
+/// server: neither a crash nor the promotion of a standby brings one without the other.
+package struct CommitMark {
+    let leave: () throws(PostgreSQLError) -> Void
+    let isThere: () throws(PostgreSQLError) -> Bool
+
+    /// - Parameters:
+    ///   - leave: posts a change, the last one of the transaction.
+    ///   - isThere: reads, perhaps on another connection, whether that change is there. The transaction does not run any more.
+    package init(
+        leave: @escaping () throws(PostgreSQLError) -> Void, isThere: @escaping () throws(PostgreSQLError) -> Bool
+    ) {
+        self.leave = leave
+        self.isThere = isThere
     }
 }

@@ -78,17 +78,20 @@ extension PostgreSQLSession {
     /// - Parameters:
     ///   - lock: the key of the advisory lock that it holds from its beginning to its end.
     ///   - attempts: how often it is tried.
+    ///   - mark: what it leaves to be found by; `nil`: its number only, which a server that crashed may have given to another
+    ///     transaction.
     ///   - body: says whether to commit; after an error or `false` nothing is changed.
     /// - Returns: what `body` said.
     /// - Throws: the error of `body`, or why the transaction could not begin or be committed: `.outcomeUnknown` only when
     ///   what became of it can't be told.
     package func inTransaction(
-        lock: Int64, attempts: Int = PostgreSQLSession.attemptLimit, _ body: () throws -> Bool
+        lock: Int64, attempts: Int = PostgreSQLSession.attemptLimit, mark: CommitMark? = nil,
+        _ body: () throws -> Bool
     ) throws -> Bool {
         var attempt = 1
         while true {
             do {
-                return try runTransaction(lock: lock, body)
+                return try runTransaction(lock: lock, mark, body)
             } catch let repetition as Repetition {
                 guard attempt < attempts else { throw repetition.cause }
                 logger.debug("A transaction runs again", metadata: metadata(repetition.cause))
@@ -105,10 +108,12 @@ extension PostgreSQLSession {
         let pauses: Bool
     }
 
-    private func runTransaction(lock: Int64, _ body: () throws -> Bool) throws -> Bool {
+    private func runTransaction(
+        lock: Int64, _ mark: CommitMark?, _ body: () throws -> Bool
+    ) throws -> Bool {
         try connect()
         let connection = try connected()
-        let result = Result { try attempt(lock: lock, connection, body) }
+        let result = Result { try attempt(lock: lock, mark, connection, body) }
         if case .success(true) = result { return true }
         if case .failure(let error as PostgreSQLError) = result, error.kind == .outcomeUnknown { throw error }
         if let failure = connection.failure {
@@ -126,7 +131,9 @@ extension PostgreSQLSession {
     }
 
     /// - Returns: whether it is committed.
-    private func attempt(lock: Int64, _ connection: Connection, _ body: () throws -> Bool) throws -> Bool {
+    private func attempt(
+        lock: Int64, _ mark: CommitMark?, _ connection: Connection, _ body: () throws -> Bool
+    ) throws -> Bool {
         let (begin, commit) = try (statement(Self.begin), statement(Self.commit))
         let number = try statement("SELECT pg_current_xact_id() FROM pg_advisory_xact_lock($1)")
         number.bind(lock)
@@ -134,6 +141,7 @@ extension PostgreSQLSession {
         try number.askNumber()
         // A step may have caught an error that ends all of it.
         guard try body(), connection.passingFailure == nil else { return false }
+        try mark?.leave()
         if connection.transactionNumber == nil { try connection.answer() }
         guard let transaction = connection.transactionNumber else {
             throw connection.failure ?? PostgreSQLError(.protocolViolation, "The transaction has no number.")
@@ -146,7 +154,7 @@ extension PostgreSQLSession {
             return true
         } catch {
             guard connection.failure != nil, connection.isCommitUnanswered else { throw error }
-            return try isCommitted(trace, after: error)
+            return try isCommitted(trace, mark, after: error)
         }
     }
 
@@ -171,13 +179,15 @@ extension PostgreSQLSession {
     /// Finds out whether a transaction was committed whose COMMIT had no answer.
     ///
     /// - Throws: `.outcomeUnknown` when that can't be told.
-    private func isCommitted(_ trace: CommitTrace, after failure: PostgreSQLError) throws(PostgreSQLError) -> Bool {
+    private func isCommitted(
+        _ trace: CommitTrace, _ mark: CommitMark?, after failure: PostgreSQLError
+    ) throws(PostgreSQLError) -> Bool {
         let deadline = Deadline(in: Self.resolvingTimeout)
         logger.notice("A commit had no answer", metadata: metadata(failure))
         while !deadline.isOver {
             do throws(PostgreSQLError) {
                 try connect()
-                switch try outcome(of: trace) {
+                switch try outcome(of: trace, mark) {
                 case .committed: return true
                 case .rolledBack: return false
                 case .running: try terminate(trace)
@@ -199,18 +209,24 @@ extension PostgreSQLSession {
                 + failure.message, state: failure.state)
     }
 
-    private func outcome(of trace: CommitTrace) throws(PostgreSQLError) -> CommitOutcome? {
+    /// - Returns: `nil`: it can't be told.
+    private func outcome(of trace: CommitTrace, _ mark: CommitMark?) throws(PostgreSQLError) -> CommitOutcome? {
         let statement = try statement("SELECT pg_xact_status($1)")
         statement.bind(trace.transaction)
+        let status: String?
         do throws(PostgreSQLError) {
-            let status = try statement.next() && !statement.isNull(0) ? statement.text(0) : nil
+            status = try statement.next() && !statement.isNull(0) ? statement.text(0) : nil
             statement.reset()
-            return CommitOutcome(status: status, timeline: timeline, trace: trace)
         } catch {
-            // A number that was not given yet: a standby was promoted that never heard of it.
+            // A number that was not given yet: by a server that crashed, or a standby that was promoted, and never heard of it.
             guard error.state == .invalidParameter else { throw error }
             return .rolledBack
         }
+        // One that reached the disk keeps its number: another one is not running, nor aborted, under it.
+        guard let mark, status != "in progress", status != "aborted" else {
+            return CommitOutcome(status: status, timeline: timeline, trace: trace)
+        }
+        return try mark.isThere() ? .committed : .rolledBack
     }
 
     /// Ends the server's process that runs it, if it waits for a client that can't reach it any more, with the lock of all

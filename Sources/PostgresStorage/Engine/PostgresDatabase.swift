@@ -71,11 +71,8 @@ struct PostgresWriter: WriteConnection {
     let commits: CommitCount
 
     func inTransaction(_ body: (any Database) throws -> Bool) throws -> Bool {
-        let isCommitted = try session.inTransaction(lock: PostgresEngine.writeLock) {
-            let database = PostgresDatabase(session)
-            guard try body(database) else { return false }
-            try database.statement(CommitCount.increment).post()
-            return true
+        let isCommitted = try session.inTransaction(lock: PostgresEngine.writeLock, mark: commits.mark(session)) {
+            try body(PostgresDatabase(session))
         }
         if isCommitted { commits.noteOwn() }
         return isCommitted

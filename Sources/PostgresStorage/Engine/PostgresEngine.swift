@@ -18,7 +18,7 @@ package final class PostgresEngine: StorageEngine {
     private let configuration: PostgreSQLConfiguration
     let logger: Logger
     private let health = PostgresHealth()
-    private let commits = CommitCount()
+    let commits = CommitCount()
     /// Takes the place of the database's clock for leases.
     private let clock: (@Sendable () -> Timestamp)?
     private let role: StoreRole

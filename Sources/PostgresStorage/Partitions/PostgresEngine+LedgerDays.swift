@@ -17,11 +17,14 @@ extension PostgresEngine {
     /// of its own: the sequence moves only to what is committed, since it does not move back with a transaction.
     ///
     /// What is found empty goes with the next call, an hour later: a snapshot of before, which may have rows of it to read,
-    /// has ended by then.
+    /// has ended by then. What processes that are gone left behind of their commits goes, too.
     package func keepLedgerDays(longest: Int) async throws -> Int {
         let span = Int64((longest + Self.partitionLimit - 1) / Self.partitionLimit)
         do {
-            try await onWriter { [self] session in try prepareDays(by: max(1, span), session) }
+            try await onWriter { [self] session in
+                try prepareDays(by: max(1, span), session)
+                _ = try session.inTransaction(lock: Self.writeLock, attempts: 1) { try commits.forgetOthers(session) }
+            }
             let found = Set(try await emptied())
             let due = emptiedPartitions.withLock { emptied in
                 defer { emptied = found }
