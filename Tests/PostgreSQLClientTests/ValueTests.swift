@@ -74,7 +74,31 @@ struct ValueTests {
         }
     }
 
-    @Test(arguments: ["UPDATE t SET a = $1", "INSERT INTO t (a) VALUES ($1) RETURNING a", "INSERT INTO t VALUES (1)"])
+    @Test func rowsThatAreThereAreCountedTogether() async throws {
+        let database = try await TestDatabase()
+        try await database.withSession { session throws in
+            try session.execute("CREATE TABLE t (a text PRIMARY KEY, b bigint)")
+            let insertion = """
+                INSERT INTO t (a, b) VALUES ($1, $2)
+                ON CONFLICT (a) DO UPDATE SET b = t.b + excluded.b
+                """
+            for _ in 0..<2 {
+                let statement = try session.arrayStatement(insertion)
+                statement.bind(elements: [ArrayElement.text("one"), .text("two")])
+                statement.bind(elements: [ArrayElement.number(1), .number(2)])
+                try statement.post()
+            }
+            #expect(try session.numbers("SELECT b FROM t ORDER BY b") == [2, 4])
+            let error = failure { try session.copy(insertion) { _ in } }
+            #expect(error?.kind == .misuse)
+            #expect(error?.message.hasPrefix("A COPY can't do ON CONFLICT (a)") == true)
+        }
+    }
+
+    @Test(arguments: [
+        "UPDATE t SET a = $1", "INSERT INTO t (a) VALUES ($1) RETURNING a", "INSERT INTO t VALUES (1)",
+        "INSERT INTO t (a) VALUES ($1) ON CONFLICT (a) DO UPDATE SET a = $1",
+    ])
     func otherStatementsAreNoInsertionOfRows(text: String) async throws {
         let database = try await TestDatabase()
         let error = try await database.withSession { session throws in

@@ -183,6 +183,9 @@ extension LaneSchedule {
     /// Claimed and not settled, and what running claims may bring.
     var inFlight: Int { share.inFlight }
 
+    /// How many deliveries it has room for.
+    var room: Int { size.inFlight }
+
     /// Whether half of the room is used, or more.
     var isHalfFull: Bool { inFlight * 2 >= size.inFlight }
 

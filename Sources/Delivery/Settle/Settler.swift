@@ -7,8 +7,8 @@ import Traces
 ///
 /// It does not wait for a batch to fill: while one transaction is being written the next batch gathers by itself, so
 /// batches are small when little is going on and grow with the load. Only a few results wait for ``gathering``: those of
-/// single sends, whose transaction and its sync would cost more than they do, just when the next send is to be committed; and
-/// those of pages while many others are out and there is room for more, since each transaction writes a page anew.
+/// single sends, whose transaction and its sync would cost more than they do, just when the next send is to be committed. Those
+/// of pages wait longer while many others are out, since each transaction writes a page and the sums of a message anew.
 /// When the store refuses a batch, the lanes are held
 /// and the same batch is written again: nothing is dropped. A batch that is refused time and again is cut in halves, and
 /// a single result that is still refused is set aside and tried from time to time, so that it does not hold the rest.
@@ -31,7 +31,7 @@ struct Settler: Sendable {
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
     let logger: Logger
-    /// How long a few results of single sends wait for others, and half as long as those of pages; 0: not at all.
+    /// How long a few results of single sends wait for others, and an eighth of how long those of pages do; 0: not at all.
     let gathering: Duration
     /// Raised when the settler is to give up waiting for a failing store.
     let finishing = AutoResetEvent()
@@ -40,6 +40,10 @@ struct Settler: Sendable {
     static let gatheringLimit = 250
     /// So many results of pages wait for no others.
     private static let pageGatheringLimit = 1000
+    /// The part of a lane's room that results of pages keep while they wait for others.
+    private static let pageGatheringShare = 16
+    /// After how many turns of two times ``gathering`` results of pages wait for no others.
+    private static let pageGatheringTurns = 4
     /// Results for one transaction, at most but for the last page of it.
     private static let batchSize = 5000
     /// After so many failures a batch is cut, or a single result set aside.
@@ -58,9 +62,11 @@ struct Settler: Sendable {
             var entries = answers.take()[...]
             if !entries.isEmpty {
                 hasWaited = false
-                if aside.isEmpty, let time = gatheringTime(of: entries) {
+                var waits = 0
+                while aside.isEmpty, let time = gatheringTime(of: entries, after: waits) {
                     await finishing.wait(atMost: time, on: clock)
                     entries += answers.take()
+                    waits += 1
                 }
                 while !entries.isEmpty {
                     for batch in takeBatches(from: &entries) {
@@ -95,9 +101,12 @@ struct Settler: Sendable {
         finishing.raise()
     }
 
-    /// How long results wait for others; `nil`: not at all. Those of pages wait twice as long as singles, unless their room is
-    /// wanted, or no more than they are still out: a small fan-out is complete as soon as it can be.
-    private func gatheringTime(of entries: ArraySlice<AnswerBuffer.Entry>) -> Duration? {
+    /// How long results wait for others now; `nil`: no longer. Those of single sends wait once. Those of pages wait until there
+    /// are many of them, or they take much of their lane's room, or no more than they are still out: a small fan-out is complete
+    /// as soon as it can be.
+    ///
+    /// - Parameter waits: how often they waited.
+    private func gatheringTime(of entries: ArraySlice<AnswerBuffer.Entry>, after waits: Int) -> Duration? {
         guard gathering > .zero, !answers.isStopping, !answers.isFinishing else { return nil }
         var (singles, ofPages) = (0, 0)
         for entry in entries {
@@ -109,9 +118,10 @@ struct Settler: Sendable {
             case .decided, .dropped: return nil
             }
         }
-        guard singles < Self.gatheringLimit else { return nil }
+        guard singles < Self.gatheringLimit, waits < (singles > 0 ? 1 : Self.pageGatheringTurns) else { return nil }
         guard ofPages > 0 else { return gathering }
-        let isWorthIt = gates[.bulk]?.read { !$0.isHalfFull && $0.inFlight > 2 * ofPages } ?? false
+        let isWorthIt =
+            gates[.bulk]?.read { $0.room / Self.pageGatheringShare > ofPages && $0.inFlight > 2 * ofPages } ?? false
         return ofPages < Self.pageGatheringLimit && isWorthIt ? gathering * 2 : nil
     }
 

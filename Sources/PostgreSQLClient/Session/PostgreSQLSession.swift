@@ -136,8 +136,9 @@ package final class PostgreSQLSession {
         return statement
     }
 
-    /// The prepared statement that inserts several rows, of the text of one that inserts a row and ends with
-    /// `VALUES (?, …)`, a parameter for each column: its parameters are arrays of what is in these columns.
+    /// The prepared statement that inserts several rows, of the text of one that inserts a row with `VALUES (?, …)`, a
+    /// parameter for each column: its parameters are arrays of what is in these columns. Behind it may stand what is done on a
+    /// conflict, without parameters; rows of one statement that conflict with each other are an error then.
     package func arrayStatement(_ text: String) throws(PostgreSQLError) -> PostgreSQLStatement {
         if let known = arrayStatements[text] {
             known.reset()
@@ -158,7 +159,7 @@ package final class PostgreSQLSession {
     /// it returns, all are there; after an error none is.
     ///
     /// - Parameters:
-    ///   - text: inserts one row, as that of ``arrayStatement(_:)``.
+    ///   - text: inserts one row, as that of ``arrayStatement(_:)``, and ends with `VALUES (?, …)`.
     ///   - body: runs nothing else on this session.
     /// - Returns: how many rows there were.
     /// - Throws: the error of `body`; or what the server has against a row, with its number. Within a transaction that ends
@@ -166,7 +167,7 @@ package final class PostgreSQLSession {
     @discardableResult
     package func copy(_ text: String, _ body: (PostgreSQLCopy) throws -> Void) throws -> Int {
         let insertion = try RowInsertion(configuration.translate(text), columns: statement(text).parameterTypes)
-        let copy = PostgreSQLCopy(insertion, on: try connected())
+        let copy = try PostgreSQLCopy(insertion, on: try connected())
         do {
             try body(copy)
             return try copy.finish()

@@ -14,9 +14,9 @@ package final class PostgreSQLCopy {
     /// Bytes of a piece, beside those of its last row.
     private static let piece = 65_536
 
-    init(_ insertion: RowInsertion, on connection: Connection) {
+    init(_ insertion: RowInsertion, on connection: Connection) throws(PostgreSQLError) {
         self.connection = connection
-        text = insertion.copy
+        text = try insertion.copy()
         rows = CopyBuffer(of: insertion.columns)
     }
 

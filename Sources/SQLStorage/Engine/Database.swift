@@ -32,11 +32,14 @@ package protocol Database: AnyObject {
 
     /// Runs an insertion for each row of a batch, as ``PreparedStatement/post()`` does.
     ///
-    /// - Parameter sql: ends with `VALUES (?, …)`, a parameter for each column.
+    /// - Parameter sql: has `VALUES (?, …)`, a parameter for each column; behind it at most what is done on a conflict, of
+    ///   which the rows of a batch have none among each other.
     func post(_ sql: String, _ rows: RowBatch) throws
 
     /// As ``post(_:_:)``, of rows that are worth to be waited for: an engine may have a faster way. Its error may say which row
     /// it is about.
+    ///
+    /// - Parameter sql: ends with `VALUES (?, …)`.
     func insertMany(_ sql: String, _ rows: RowBatch) throws
 
     /// Runs `body` so that a failure takes back its own changes only. What was posted in it has its answer when this

@@ -39,6 +39,13 @@ package final class RowBatch: ParameterBinder {
         precondition(values.count.isMultiple(of: count), "rows of different lengths")
     }
 
+    /// Posts the rows there are, and begins anew.
+    func post(_ sql: String, to db: any Database) throws {
+        guard count > 0 else { return }
+        try db.post(sql, self)
+        removeAll()
+    }
+
     func removeAll() {
         values.removeAll(keepingCapacity: true)
         count = 0

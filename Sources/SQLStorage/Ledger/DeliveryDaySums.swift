@@ -85,11 +85,18 @@ struct DeliveryDaySums: Equatable, Sendable {
 
     /// Adds the sums to those that are kept.
     func write(to db: any Database) throws {
+        let rows = RowBatch()
         for (key, count) in counts {
-            try db.post(
-                Self.add,
-                [key.app, key.kind.day, key.kind.label, key.kind.isDisplayed, key.outcome.rawValue, count])
+            rows.bind(key.app)
+            rows.bind(key.kind.day)
+            rows.bind(key.kind.label)
+            rows.bind(key.kind.isDisplayed)
+            rows.bind(key.outcome.rawValue)
+            rows.bind(count)
+            rows.endRow()
+            if rows.count == RowBatch.limit { try rows.post(Self.add, to: db) }
         }
+        try rows.post(Self.add, to: db)
     }
 
     /// How many sums differ from these recounted ones, of those that did not change while they were recounted.

@@ -153,7 +153,7 @@ struct LedgerWriter {
         app: (ProjectID, AppKey) throws -> Int64
     ) throws {
         var hours: [ProjectID: ClosedRange<Int64>] = [:]
-        var latencies = LatencyCounts()
+        var sums = MessageSums(db: db)
         var keys = KeyApps(db: db)
         let table = LedgerBlockTable(db: db, number: block)
         for group in groups {
@@ -168,8 +168,9 @@ struct LedgerWriter {
                     hours[group.project] = (hours[group.project]?.lowerBound ?? id)...id
                 }
             }
-            if group.kind != nil { try writeSums(of: group, &latencies, &keys) }
+            if group.kind != nil { try addSums(of: group, to: &sums, &keys) }
         }
+        try sums.write()
         try singles.writeBlocks(to: table, recordedAt, &blocks) { id, rows, project in
             events.add(block: id, rows: rows, of: project)
             hours[project] = (hours[project]?.lowerBound ?? id)...id
@@ -208,19 +209,56 @@ struct LedgerWriter {
         try sums.write(to: db)
     }
 
-    /// One statement for each sum instead of one for each entry.
-    private func writeSums(of group: Group, _ latencies: inout LatencyCounts, _ keys: inout KeyApps) throws {
+    private func addSums(of group: Group, to sums: inout MessageSums, _ keys: inout KeyApps) throws {
         var group = group
         for (key, outcome, reason) in group.unnamed {
             group.tally(outcome, reason, try keys.platform(of: key, in: group.project.rawValue))
         }
         for tally in group.tallies {
             let reason = tally.reason == LedgerBlock.Entry.noReason ? "" : group.reasons[Int(tally.reason)]
-            try db.post(
-                Self.addToTally, [group.message, tally.outcome.rawValue, reason, tally.platform.code, tally.count])
+            try sums.add(tally.count, tally.outcome, reason, tally.platform, of: group.message)
         }
-        for entry in group.accepted { latencies.add(entry.latencyMilliseconds) }
-        try latencies.take { bucket, count in try db.post(Self.addToLatency, [group.message, bucket, count]) }
+        try sums.add(latencies: group.accepted, of: group.message)
+    }
+}
+
+/// The sums that reports show, `tally` and `latency`: many rows with one statement, each message once.
+private struct MessageSums {
+    let db: any Database
+    private let tallies = RowBatch()
+    private let buckets = RowBatch()
+    private var latencies = LatencyCounts()
+
+    init(db: any Database) {
+        self.db = db
+    }
+
+    func add(
+        _ count: Int, _ outcome: LedgerOutcome, _ reason: String, _ platform: Platform, of message: Int64
+    ) throws {
+        tallies.bind(message)
+        tallies.bind(outcome.rawValue)
+        tallies.bind(reason)
+        tallies.bind(platform.code)
+        tallies.bind(count)
+        tallies.endRow()
+        if tallies.count == RowBatch.limit { try tallies.post(Self.addToTally, to: db) }
+    }
+
+    mutating func add(latencies entries: [LedgerBlock.Entry], of message: Int64) throws {
+        for entry in entries { latencies.add(entry.latencyMilliseconds) }
+        try latencies.take { [buckets, db] bucket, count in
+            buckets.bind(message)
+            buckets.bind(bucket)
+            buckets.bind(count)
+            buckets.endRow()
+            if buckets.count == RowBatch.limit { try buckets.post(Self.addToLatency, to: db) }
+        }
+    }
+
+    func write() throws {
+        try tallies.post(Self.addToTally, to: db)
+        try buckets.post(Self.addToLatency, to: db)
     }
 
     private static let addToTally = """
