@@ -12,7 +12,7 @@ import Testing
 struct PostgresConformanceTests {
     @Test(arguments: ConformanceCase.all)
     func postgresConforms(to claim: ConformanceCase) async throws {
-        try await Self.withDatabase { database in
+        try await ReusedDatabase.with { database in
             try await claim.run(on: .postgres(database))
         }
     }
@@ -32,8 +32,7 @@ struct PostgresConformanceTests {
             !claim.needs.isDisjoint(with: [.ledger, .receipts, .events, .retention])
         })
     func postgresConformsWithALedgerInPartitions(to claim: ConformanceCase) async throws {
-        try await Self.withDatabase { database in
-            try await PostgreSQLServer.shared().execute(Self.smallPartitions, in: database)
+        try await ReusedDatabase.with(setup: Self.smallPartitions) { database in
             try await claim.run(on: .postgres(database))
         }
     }
@@ -41,23 +40,10 @@ struct PostgresConformanceTests {
     /// The seeds are part of the test's name: a failing run is repeated by its name.
     @Test(arguments: [1, 2, 3, 7] as [UInt64])
     func theLawHoldsAfterEachStepOfARandomRun(seed: UInt64) async throws {
-        try await Self.withDatabase { database in
-            try await PostgreSQLServer.shared().execute(Self.smallPartitions, in: database)
+        try await ReusedDatabase.with(setup: Self.smallPartitions) { database in
             var run = try await RandomRun(subject: .postgres(database), seed: seed)
             try await run.run(steps: 200, devices: seed % 3 == 0 ? 130 : 12)
         }
-    }
-
-    /// Gives a database of its own to `body`, and removes it.
-    private static func withDatabase(_ body: (_ url: String) async throws -> Void) async throws {
-        let database = try await SampleDatabase.make()
-        do {
-            try await body(database)
-        } catch {
-            try await PostgreSQLServer.shared().dropDatabase(database)
-            throw error
-        }
-        try await PostgreSQLServer.shared().dropDatabase(database)
     }
 }
 

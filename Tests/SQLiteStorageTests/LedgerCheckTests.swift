@@ -24,6 +24,21 @@ struct LedgerCheckTests {
         store = try SQLiteStore(directory: directory.path, role: .gateway, logger: Logger(label: "test"))
     }
 
+    @Test func keysAreMarkedInTheirRange() {
+        var marks = KeyMarks(base: 10, span: 10_000)
+        for key: Int64 in [10, 4105, 4106, 10_009, 73, 74, 10, 4106] { marks.add(key) }
+        #expect(marks.repeated == 2)
+        #expect(marks.further.isEmpty)
+        for key: Int64 in [9, 10_010, -9_990, -9_991] { marks.add(key) }
+        #expect(marks.further == [-2, -1, 1])
+        #expect(marks.repeated == 2)
+        var before = KeyMarks(base: 10, span: 10_000, range: -1)
+        for key: Int64 in [9, -9_990, 9, 10] { before.add(key) }
+        #expect(before.repeated == 1)
+        #expect(before.further == [0])
+        #expect(before.overlaps(-20_000, -9_990) && before.overlaps(9, 9) && !before.overlaps(10, 20))
+    }
+
     /// A complete broadcast to `keys`, a block for each list of keys.
     @discardableResult
     private func broadcast(_ blocks: [[Int64]], outcome: LedgerOutcome = .accepted) async throws -> Int64 {
