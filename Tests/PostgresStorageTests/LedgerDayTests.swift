@@ -176,7 +176,7 @@ struct LedgerDayTests {
         }
     }
 
-    // MARK: Ids
+    // MARK: Commits
 
     /// What a process counts of its commits, by which one without an answer is found again, goes when it does not go on; and is
     /// right again when it does.
@@ -201,6 +201,8 @@ struct LedgerDayTests {
         try other.close()
         try await scene.close()
     }
+
+    // MARK: Ids
 
     @Test func idsBeginWithTheirDayAndNeverGoBack() async throws {
         let scene = try await Scene()

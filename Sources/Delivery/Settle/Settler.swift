@@ -105,8 +105,8 @@ struct Settler: Sendable {
     /// are many of them, or they take much of their lane's room, or no more than they are still out: a small fan-out is complete
     /// as soon as it can be.
     ///
-    /// - Parameter waits: how often they waited.
-    private func gatheringTime(of entries: ArraySlice<AnswerBuffer.Entry>, after waits: Int) -> Duration? {
+    /// - Parameter turns: how often they waited.
+    private func gatheringTime(of entries: ArraySlice<AnswerBuffer.Entry>, after turns: Int) -> Duration? {
         guard gathering > .zero, !answers.isStopping, !answers.isFinishing else { return nil }
         var (singles, ofPages) = (0, 0)
         for entry in entries {
@@ -118,11 +118,19 @@ struct Settler: Sendable {
             case .decided, .dropped: return nil
             }
         }
-        guard singles < Self.gatheringLimit, waits < (singles > 0 ? 1 : Self.pageGatheringTurns) else { return nil }
+        guard singles < Self.gatheringLimit, turns < (singles > 0 ? 1 : Self.pageGatheringTurns) else { return nil }
         guard ofPages > 0 else { return gathering }
-        let isWorthIt =
-            gates[.bulk]?.read { $0.room / Self.pageGatheringShare > ofPages && $0.inFlight > 2 * ofPages } ?? false
-        return ofPages < Self.pageGatheringLimit && isWorthIt ? gathering * 2 : nil
+        let waits = gates[.bulk]?.read { Self.waits(withPages: ofPages, inFlight: $0.inFlight, room: $0.room) }
+        return waits ?? false ? gathering * 2 : nil
+    }
+
+    /// Whether so many results of pages wait for others.
+    ///
+    /// - Parameters:
+    ///   - inFlight: deliveries of their lane that are not settled, they among them.
+    ///   - room: how many the lane has room for.
+    static func waits(withPages count: Int, inFlight: Int, room: Int) -> Bool {
+        count < min(pageGatheringLimit, room / pageGatheringShare) && inFlight > 2 * count
     }
 
     /// Takes the results for the next transaction out of `entries`: a batch for each worker, which is one, or two after

@@ -1,7 +1,7 @@
 /// By what a transaction is found again whose COMMIT had no answer.
 struct CommitTrace: Equatable {
-    /// The number of the transaction, with its epoch. A server that crashed gives numbers again of which nothing had reached its
-    /// disk: so it tells that a transaction was not committed, and only a ``CommitMark`` that it was.
+    /// The number of the transaction, with its epoch. It tells whether it may still run. A server that crashed gives numbers
+    /// again of which nothing had reached its disk, so only a ``CommitMark`` tells that it was committed.
     let transaction: Int64
     /// The timeline that the server wrote: another one after the promotion of a standby.
     let timeline: String

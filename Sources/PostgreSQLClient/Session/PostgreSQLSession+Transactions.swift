@@ -222,10 +222,8 @@ extension PostgreSQLSession {
             guard error.state == .invalidParameter else { throw error }
             return .rolledBack
         }
-        // One that reached the disk keeps its number: another one is not running, nor aborted, under it.
-        guard let mark, status != "in progress", status != "aborted" else {
-            return CommitOutcome(status: status, timeline: timeline, trace: trace)
-        }
+        let outcome = CommitOutcome(status: status, timeline: timeline, trace: trace)
+        guard let mark, outcome != .running else { return outcome }
         return try mark.isThere() ? .committed : .rolledBack
     }
 

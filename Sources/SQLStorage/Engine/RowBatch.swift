@@ -39,11 +39,11 @@ package final class RowBatch: ParameterBinder {
         precondition(values.count.isMultiple(of: count), "rows of different lengths")
     }
 
-    /// Posts the rows there are, and begins anew.
+    /// Posts the rows there are, and begins anew, also after an error.
     func post(_ sql: String, to db: any Database) throws {
         guard count > 0 else { return }
+        defer { removeAll() }
         try db.post(sql, self)
-        removeAll()
     }
 
     func removeAll() {

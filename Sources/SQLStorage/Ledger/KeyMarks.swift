@@ -4,7 +4,7 @@ import Store
 /// Which keys of a range were seen: one bit each, in chunks, since a range may have a few keys at its very ends only. One
 /// before the base is at the end of the range before.
 struct KeyMarks {
-    /// 8 MB of bits, beside 64 bytes for each chunk of 512.
+    /// 8 MB of bits, when all chunks are there.
     static let largestSpan: Int64 = 1 << 26
 
     /// Where range 0 begins.

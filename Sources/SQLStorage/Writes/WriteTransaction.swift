@@ -104,9 +104,7 @@ final class WriteTransaction {
 
     /// Inserts the messages that were taken.
     func insertMessages() throws {
-        guard newMessages.count > 0 else { return }
-        defer { newMessages.removeAll() }
-        try db.post(insertionText, newMessages)
+        try newMessages.post(insertionText, to: db)
     }
 
     // MARK: Look-ups
