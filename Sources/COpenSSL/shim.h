@@ -128,9 +128,11 @@ static inline int herald_P256_agreements(int count) {
     return isDone;
 }
 
-// Whether an error code says that no loaded provider knows an algorithm.
+// Whether an error code says that no loaded provider knows an algorithm. A decoder says "unsupported" of bytes that are no key,
+// too: of those that a wrong password leaves when their padding happens to be right, once in 256 times.
 static inline int herald_ERR_is_unsupported(unsigned long code) {
     int reason = ERR_GET_REASON(code);
+    if (ERR_GET_LIB(code) == ERR_LIB_OSSL_DECODER) return 0;
     if (reason == ERR_R_UNSUPPORTED) return 1;
     return ERR_GET_LIB(code) == ERR_LIB_EVP
         && (reason == EVP_R_UNSUPPORTED_ALGORITHM || reason == EVP_R_UNKNOWN_PBE_ALGORITHM);

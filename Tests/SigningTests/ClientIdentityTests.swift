@@ -88,6 +88,26 @@ struct ClientIdentityTests {
         _ = try ClientIdentity(certificatePEM: certificate, keyPEM: key, password: "secret")
     }
 
+    /// One in 256 leaves bytes whose padding is right; what fails then is to read them as a key.
+    @Test func `No wrong password of 2,000 is told as anything else`() async throws {
+        let made = try await PushCertificate()
+        let key = try await openssl(["pkcs8", "-topk8", "-in", made.key, "-iter", "1", "-passout", "pass:secret"])
+        for number in 0..<2_000 {
+            let error = #expect(throws: SigningError.self) { _ = try PrivateKey(pem: key, password: "wrong \(number)") }
+            #expect(error?.code == .wrongPassword, "\(number)")
+        }
+    }
+
+    @Test func `A key that is encrypted with what no provider knows says so`() async throws {
+        let made = try await PushCertificate()
+        let key = try await openssl([
+            "pkcs8", "-topk8", "-in", made.key, "-v1", "PBE-MD5-DES", "-provider", "legacy", "-provider", "default",
+            "-passout", "pass:secret",
+        ])
+        let error = #expect(throws: SigningError.self) { _ = try PrivateKey(pem: key, password: "secret") }
+        #expect(error?.code == .unsupportedEncryption)
+    }
+
     @Test func `A text without certificate or key is refused by what is missing`() async throws {
         let made = try await PushCertificate()
         let cases: [(String, String?, SigningError.Code)] = [
