@@ -16,9 +16,8 @@ package struct DeliveryLimits: Sendable {
     /// How long a stopping gateway waits for answers. What has none by then is ended by the sender and recorded, within
     /// a few seconds more.
     package var shutdown: Duration = .seconds(20)
-    /// How long results of single sends may wait for others, to share a transaction with them, and an eighth of how long those
-    /// of pages may; 0: not at all.
-    /// Few callers notice: a caller has its answer, unless it asked for the outcome, and a device its push.
+    /// How long results of single sends may wait for others, to share a transaction with them, while a caller waits for an
+    /// outcome; otherwise four times as long. Those of pages wait up to eight times as long. 0: not at all.
     package var gathering: Duration = .zero
     /// The time between two notes of routes that are held, at least: a hold that comes and goes many times a second fills
     /// no table. 0: none.

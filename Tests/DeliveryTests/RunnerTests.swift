@@ -82,10 +82,27 @@ struct RunnerTests {
         try await rig.run { rig in
             let settlements = await rig.store.calls[.settle]
             let single = try await rig.accept(to: 7)
-            await rig.clock.sleepers(within: limits.gathering)
+            await rig.clock.sleepers(within: limits.gathering * 4)
+            rig.clock.advance(by: limits.gathering * 3)
             #expect(await rig.store.calls[.settle] == settlements)
             rig.clock.advance(by: limits.gathering)
             await rig.store.until { $0.books[single.id]?.isComplete == true }
+        }
+    }
+
+    @Test func resultsThatACallerWaitsForWaitForOthersLessLong() async throws {
+        var limits = DeliveryLimits()
+        limits.gathering = .milliseconds(5)
+        let rig = Rig(limits: limits)
+        try await rig.subscribe(10)
+        try await rig.run { rig in
+            let json = #"{"notification":{"title":"Hello"}}"#
+            async let answer = rig.acceptor.accept(
+                Sample.submission(to: .registration(Sample.registration(7)), json), waitingAtMost: .seconds(5))
+            await rig.clock.sleepers(within: limits.gathering)
+            rig.clock.advance(by: limits.gathering)
+            await rig.store.untilEnded(1)
+            _ = try await answer
         }
     }
 

@@ -18,6 +18,7 @@ struct QueryPlanTests {
 
     static let hot: [Hot] = [
         Hot(name: "newest change", sql: RegistrationChanges.newest),
+        Hot(name: "newest change and event", sql: RegistrationChanges.newestOfAll),
         Hot(name: "accepted events", sql: AcceptedEvents.accepted),
         Hot(name: "oldest event", sql: EventReader.oldest),
         Hot(name: "event at", sql: EventReader.at),
@@ -132,6 +133,7 @@ struct QueryPlanTests {
         Hot(name: "message by id", sql: SettleStep.messageByID),
         Hot(name: "messages by id", sql: OpenMessageRow.byIDs),
         Hot(name: "worker, ahead", sql: AskedRows.isRunning),
+        Hot(name: "worker and clock, ahead", sql: AskedRows.workerAndClock),
         Hot(name: "complete claimed ones", sql: ClaimedEnds.complete),
         Hot(name: "settle a page", sql: SettleStep.settlePage),
         Hot(name: "remove a page", sql: SettleStep.removePage),

@@ -25,6 +25,7 @@ struct QueryPlanTests {
 
     static let hot: [Hot] = [
         Hot(name: "newest change", sql: RegistrationChanges.newest),
+        Hot(name: "newest change and event", sql: RegistrationChanges.newestOfAll, walks: "sqlite_sequence"),
         Hot(name: "accepted events", sql: AcceptedEvents.accepted),
         Hot(name: "oldest event", sql: EventReader.oldest, walks: "event"),
         Hot(name: "event at", sql: EventReader.at),

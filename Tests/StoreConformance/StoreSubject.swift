@@ -214,21 +214,33 @@ struct Scene {
     /// Checks the law of every message, and what the implementation can check of itself.
     func check() async throws {
         try await checkLaw()
+        for id in sent { checkLaw(try #require(try await store.report(id, in: project))) }
         try await checkEvents()
         try await subject.check(store)
     }
 
-    /// Checks the law of every message by its report.
+    /// Checks the law of every message by the list of reports, whose pages are read in one snapshot each.
     func checkLaw() async throws {
-        for id in sent {
-            let report = try #require(try await store.report(id, in: project))
-            let ended = report.ended.values.reduce(0, +)
-            #expect(report.recipients == ended + report.inFlight, "\(id)")
-            #expect(report.state != .complete || report.completedAt != nil)
-            #expect(report.completedAt == nil || [.complete, .cancelled].contains(report.state))
-            #expect(report.completedAt == nil || report.inFlight == 0)
-            #expect(report.rejectedByReason.values.reduce(0, +) == report.ended[.rejected] ?? 0)
-        }
+        var (missing, cursor) = (Set(sent), String?.none)
+        repeat {
+            let page = try await store.reports(in: project, after: cursor, limit: 200)
+            for report in page.elements {
+                checkLaw(report)
+                missing.remove(report.message.id)
+            }
+            cursor = page.nextCursor
+        } while cursor != nil
+        #expect(missing.isEmpty)
+    }
+
+    private func checkLaw(_ report: DeliveryReport) {
+        let id = report.message.id
+        let ended = report.ended.values.reduce(0, +)
+        #expect(report.recipients == ended + report.inFlight, "\(id)")
+        #expect(report.state != .complete || report.completedAt != nil, "\(id)")
+        #expect(report.completedAt == nil || [.complete, .cancelled].contains(report.state), "\(id)")
+        #expect(report.completedAt == nil || report.inFlight == 0, "\(id)")
+        #expect(report.rejectedByReason.values.reduce(0, +) == report.ended[.rejected] ?? 0, "\(id)")
     }
 
     func request(

@@ -6,7 +6,7 @@ import Traces
 /// Records results: takes what has come in, decides each delivery's settlement and writes them in one transaction.
 ///
 /// It does not wait for a batch to fill: while one transaction is being written the next batch gathers by itself, so
-/// batches are small when little is going on and grow with the load. Only a few results wait for ``gathering``: those of
+/// batches are small when little is going on and grow with the load. Only a few results wait for others: those of
 /// single sends, whose transaction and its sync would cost more than they do, just when the next send is to be committed. Those
 /// of pages wait longer while many others are out, since each transaction writes a page and the sums of a message anew.
 /// When the store refuses a batch, the lanes are held
@@ -31,7 +31,7 @@ struct Settler: Sendable {
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
     let logger: Logger
-    /// How long a few results of single sends wait for others, and an eighth of how long those of pages do; 0: not at all.
+    /// How long a few results wait for others: see ``DeliveryLimits/gathering``.
     let gathering: Duration
     /// Raised when the settler is to give up waiting for a failing store.
     let finishing = AutoResetEvent()
@@ -40,6 +40,8 @@ struct Settler: Sendable {
     static let gatheringLimit = 250
     /// So many results of pages wait for no others.
     private static let pageGatheringLimit = 1000
+    /// So many times ``gathering`` results of single sends wait when no caller waits for an outcome.
+    private static let singleGathering = 4
     /// The part of a lane's room that results of pages keep while they wait for others.
     private static let pageGatheringShare = 16
     /// After how many turns of two times ``gathering`` results of pages wait for no others.
@@ -101,8 +103,8 @@ struct Settler: Sendable {
         finishing.raise()
     }
 
-    /// How long results wait for others now; `nil`: no longer. Those of single sends wait once. Those of pages wait until there
-    /// are many of them, or they take much of their lane's room, or no more than they are still out: a small fan-out is complete
+    /// How long results wait for others now; `nil`: no longer. Those of single sends wait once, shorter when a caller waits for
+    /// an outcome. Those of pages wait until there are many of them, or they take much of their lane's room, or no more than they are still out: a small fan-out is complete
     /// as soon as it can be.
     ///
     /// - Parameter turns: how often they waited.
@@ -119,7 +121,7 @@ struct Settler: Sendable {
             }
         }
         guard singles < Self.gatheringLimit, turns < (singles > 0 ? 1 : Self.pageGatheringTurns) else { return nil }
-        guard ofPages > 0 else { return gathering }
+        guard ofPages > 0 else { return gathering * (waiters.isEmpty ? Self.singleGathering : 1) }
         let waits = gates[.bulk]?.read { Self.waits(withPages: ofPages, inFlight: $0.inFlight, room: $0.room) }
         return waits ?? false ? gathering * 2 : nil
     }

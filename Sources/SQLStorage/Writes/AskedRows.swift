@@ -5,13 +5,15 @@ import Store
 /// rows stay until they are read.
 struct AskedRows {
     static let isRunning = "SELECT 1 FROM worker w WHERE w.id = ? AND w.ended_at IS NULL"
-    static let clock = "SELECT m.value FROM meta m WHERE m.name = 'ledger_clock'"
+    private static let clock = "SELECT m.value FROM meta m WHERE m.name = 'ledger_clock'"
+    /// What each settlement looks up.
+    static let workerAndClock = "SELECT (\(isRunning)), (\(clock))"
     /// For PostgreSQL, as the next one: the identities of these tables are sequences of these names.
     static let blocks = "SELECT nextval('ledger_block_id_seq') FROM numbers(?)"
     static let sequence = "SELECT nextval('message_seq_seq') FROM numbers(?)"
 
     var worker: (id: WorkerID, rows: RowCursor)?
-    var clock: RowCursor?
+    var workerAndClock: (id: WorkerID, rows: RowCursor)?
     var registrations: RowCursor?
     var messages: (any PreparedStatement)?
     /// Numbers for ledger blocks.
@@ -27,10 +29,15 @@ struct AskedRows {
 
     /// Asks for what writes look up.
     init(_ lookUps: LookUps, _ db: any Database) throws {
-        worker = try lookUps.worker.map { ($0, try db.ask(Self.isRunning, [$0.rawValue])) }
-        if lookUps.readsClock {
-            clock = try db.ask(Self.clock)
-            if !lookUps.messages.isEmpty { blocks = try db.ask(Self.blocks, [Self.places(Self.blockCount)]) }
+        if let worker = lookUps.worker {
+            if lookUps.readsClock {
+                workerAndClock = (worker, try db.ask(Self.workerAndClock, [worker.rawValue]))
+            } else {
+                self.worker = (worker, try db.ask(Self.isRunning, [worker.rawValue]))
+            }
+        }
+        if lookUps.readsClock, !lookUps.messages.isEmpty {
+            blocks = try db.ask(Self.blocks, [Self.places(Self.blockCount)])
         }
         if lookUps.worker != nil, !lookUps.registrations.isEmpty {
             sequence = try db.ask(Self.sequence, [Self.places(lookUps.registrations.count)])
@@ -49,7 +56,7 @@ struct AskedRows {
     private static func places(_ count: Int) -> [Int64] { (0..<count).map(Int64.init) }
 
     /// Forgets what may not be true any more. A block that was written meanwhile has a higher number than those that are left.
-    mutating func forget() { (worker, clock, registrations, messages, blocks) = (nil, nil, nil, nil, nil) }
+    mutating func forget() { (worker, workerAndClock, registrations, messages, blocks) = (nil, nil, nil, nil, nil) }
 
     /// Asks for registrations by their keys.
     static func askRegistrations(_ keys: [RegistrationKey], _ db: any Database) throws -> RowCursor {

@@ -226,7 +226,6 @@ final class GroupCommitter: Sendable {
         return ChangeQuestion(
             connection: number, isAnew: isAnew,
             load: try db.ask(LoadChange.after, [isAnew ? -1 : loadState.withLock { $0.lastChange }]),
-            event: try db.ask(EventTable.newest),
             registrations: try RegistrationChanges(db: db).ask(after: registrations.number))
     }
 
@@ -235,15 +234,13 @@ final class GroupCommitter: Sendable {
         let connection: Int
         let isAnew: Bool
         let load: RowCursor
-        let event: RowCursor
         let registrations: RegistrationChanges.Question
 
         func read() throws -> Changes {
-            let (changed, lastRegistration) = try registrations.read()
+            let (changed, lastRegistration, lastEvent) = try registrations.read()
             return Changes(
-                connection: connection, isAnew: isAnew, load: try LoadChange.all(load),
-                lastEvent: try event.next().map { $0[0] } ?? 0, registrations: isAnew ? .any : changed,
-                lastRegistration: lastRegistration)
+                connection: connection, isAnew: isAnew, load: try LoadChange.all(load), lastEvent: lastEvent,
+                registrations: isAnew ? .any : changed, lastRegistration: lastRegistration)
         }
     }
 

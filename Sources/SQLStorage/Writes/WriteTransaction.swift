@@ -157,6 +157,7 @@ final class WriteTransaction {
             asked.worker = nil
             workers[id] = try rows.next() != nil
         }
+        try readWorkerAndClock()
         if let known = workers[worker] { return known }
         let isRunning = try db.number(AskedRows.isRunning, [worker.rawValue]) != nil
         workers[worker] = isRunning
@@ -168,16 +169,20 @@ final class WriteTransaction {
     /// - Parameter newest: when the newest of it ended; `nil`: nothing ends.
     func recordingTime(_ newest: Timestamp?) throws -> Timestamp {
         let table = LedgerClock(db: db)
-        let now = try clock ?? askedClock() ?? table.now()
+        try readWorkerAndClock()
+        let now = try clock ?? table.now()
         let time = try newest.map { try table.advance(to: $0, from: now) } ?? now
         clock = time
         return time
     }
 
-    private func askedClock() throws -> Timestamp? {
-        guard let rows = asked.clock else { return nil }
-        asked.clock = nil
-        return Timestamp(milliseconds: try rows.next().map { $0[0] } ?? 0)
+    private func readWorkerAndClock() throws {
+        guard let (worker, rows) = asked.workerAndClock else { return }
+        asked.workerAndClock = nil
+        guard let row = try rows.next() else { return }
+        let (isRunning, time): (Int64?, Int64?) = (row[0], row[1])
+        workers[worker] = isRunning != nil
+        if clock == nil { clock = Timestamp(milliseconds: time ?? 0) }
     }
 
     /// The number of a route; it gets one if it has none.
