@@ -1,6 +1,6 @@
 package import Testing
 
-/// Lets three tests at a time run that keep the machine busy by themselves: whole gateways that are killed and restarted,
+/// Lets two tests at a time run that keep the machine busy by themselves: whole gateways that are killed and restarted,
 /// hundreds of lives over a database. Tests beside them wait for deadlines of seconds.
 package struct HeavyTests: SuiteTrait, TestTrait, TestScoping {
     /// Suites pass it on to their tests.
@@ -35,7 +35,7 @@ extension Trait where Self == HeavyTests {
 /// Counts who is in.
 private actor HeavyRoom {
     static let shared = HeavyRoom()
-    private static let width = 3
+    private static let width = 2
     private var inside = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
 

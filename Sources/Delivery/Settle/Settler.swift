@@ -40,8 +40,8 @@ struct Settler: Sendable {
     static let gatheringLimit = 250
     /// So many results of pages wait for no others.
     private static let pageGatheringLimit = 1000
-    /// So many times ``gathering`` results of single sends wait when no caller waits for an outcome.
-    private static let singleGathering = 4
+    /// After how many turns of ``gathering`` results of single sends wait for no others, while no caller waits for an outcome.
+    private static let singleGatheringTurns = 4
     /// The part of a lane's room that results of pages keep while they wait for others.
     private static let pageGatheringShare = 16
     /// After how many turns of two times ``gathering`` results of pages wait for no others.
@@ -103,8 +103,8 @@ struct Settler: Sendable {
         finishing.raise()
     }
 
-    /// How long results wait for others now; `nil`: no longer. Those of single sends wait once, shorter when a caller waits for
-    /// an outcome. Those of pages wait until there are many of them, or they take much of their lane's room, or no more than they are still out: a small fan-out is complete
+    /// How long results wait for others now; `nil`: no longer. Those of single sends wait once, and again as long as
+    /// no caller waits for an outcome. Those of pages wait until there are many of them, or they take much of their lane's room, or no more than they are still out: a small fan-out is complete
     /// as soon as it can be.
     ///
     /// - Parameter turns: how often they waited.
@@ -120,8 +120,14 @@ struct Settler: Sendable {
             case .decided, .dropped: return nil
             }
         }
-        guard singles < Self.gatheringLimit, turns < (singles > 0 ? 1 : Self.pageGatheringTurns) else { return nil }
-        guard ofPages > 0 else { return gathering * (waiters.isEmpty ? Self.singleGathering : 1) }
+        let most =
+            switch (singles, ofPages) {
+            case (_, 0): waiters.isEmpty ? Self.singleGatheringTurns : 1
+            case (0, _): Self.pageGatheringTurns
+            default: 1
+            }
+        guard singles < Self.gatheringLimit, turns < most else { return nil }
+        guard ofPages > 0 else { return gathering }
         let waits = gates[.bulk]?.read { Self.waits(withPages: ofPages, inFlight: $0.inFlight, room: $0.room) }
         return waits ?? false ? gathering * 2 : nil
     }

@@ -179,10 +179,13 @@ final class WriteTransaction {
     private func readWorkerAndClock() throws {
         guard let (worker, rows) = asked.workerAndClock else { return }
         asked.workerAndClock = nil
-        guard let row = try rows.next() else { return }
-        let (isRunning, time): (Int64?, Int64?) = (row[0], row[1])
-        workers[worker] = isRunning != nil
-        if clock == nil { clock = Timestamp(milliseconds: time ?? 0) }
+        // A row can be read as long as its cursor lives.
+        try withExtendedLifetime(rows) {
+            guard let row = try rows.next() else { return }
+            let (isRunning, time): (Int64?, Int64?) = (row[0], row[1])
+            workers[worker] = isRunning != nil
+            if clock == nil { clock = Timestamp(milliseconds: time ?? 0) }
+        }
     }
 
     /// The number of a route; it gets one if it has none.
