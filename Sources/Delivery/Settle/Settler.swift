@@ -6,11 +6,10 @@ import Traces
 /// Records results: takes what has come in, decides each delivery's settlement and writes them in one transaction.
 ///
 /// It does not wait for a batch to fill: while one transaction is being written the next batch gathers by itself, so
-/// batches are small when little is going on and grow with the load. Only a few results wait for others: those of
-/// single sends, whose transaction and its sync would cost more than they do, just when the next send is to be committed. Those
-/// of pages wait longer while many others are out, since each transaction writes a page and the sums of a message anew.
-/// When the store refuses a batch, the lanes are held
-/// and the same batch is written again: nothing is dropped. A batch that is refused time and again is cut in halves, and
+/// batches are small when little is going on and grow with the load. Only a few results wait for others: those of single
+/// sends, whose transaction and its sync would cost more than they do, just when the next send is to be committed. Those of
+/// pages wait longer while many others are out, since each transaction writes a page and the sums of a message anew. When the
+/// store refuses a batch, the lanes are held and the same batch is written again: nothing is dropped. A batch that is refused time and again is cut in halves, and
 /// a single result that is still refused is set aside and tried from time to time, so that it does not hold the rest.
 ///
 /// A gateway that stops does not wait for the store to take what leaves a delivery open: the next run takes such a
@@ -103,9 +102,9 @@ struct Settler: Sendable {
         finishing.raise()
     }
 
-    /// How long results wait for others now; `nil`: no longer. Those of single sends wait once, and again as long as
-    /// no caller waits for an outcome. Those of pages wait until there are many of them, or they take much of their lane's room, or no more than they are still out: a small fan-out is complete
-    /// as soon as it can be.
+    /// How long results wait for others now; `nil`: no longer. Those of single sends wait once, and again as long as no caller
+    /// waits for an outcome. Those of pages wait until there are many of them, or they take much of their lane's room, or no
+    /// more than they are still out: a small fan-out is complete as soon as it can be.
     ///
     /// - Parameter turns: how often they waited.
     private func gatheringTime(of entries: ArraySlice<AnswerBuffer.Entry>, after turns: Int) -> Duration? {
