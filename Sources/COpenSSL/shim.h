@@ -134,8 +134,14 @@ static inline int herald_ERR_is_unsupported(unsigned long code) {
     int reason = ERR_GET_REASON(code);
     if (ERR_GET_LIB(code) == ERR_LIB_OSSL_DECODER) return 0;
     if (reason == ERR_R_UNSUPPORTED) return 1;
-    return ERR_GET_LIB(code) == ERR_LIB_EVP
-        && (reason == EVP_R_UNSUPPORTED_ALGORITHM || reason == EVP_R_UNKNOWN_PBE_ALGORITHM);
+    switch (ERR_GET_LIB(code)) {
+    case ERR_LIB_EVP:
+        return reason == EVP_R_UNSUPPORTED_ALGORITHM || reason == EVP_R_UNKNOWN_PBE_ALGORITHM
+            || reason == EVP_R_UNSUPPORTED_PRF || reason == EVP_R_UNSUPPORTED_KEY_DERIVATION_FUNCTION;
+    // The key was decrypted, and is on a curve that is not known here.
+    case ERR_LIB_EC: return reason == EC_R_UNKNOWN_GROUP;
+    default: return 0;
+    }
 }
 
 // Whether an error code says that a PKCS#12 file was opened with a wrong password.

@@ -41,7 +41,8 @@ import COpenSSL
         }
         return codes.sayUnsupported && !codes.sayWrongPassword
             ? SigningError(
-                .unsupportedEncryption, "The key is encrypted with an algorithm that OpenSSL does not offer here.")
+                .unsupportedEncryption,
+                "The key is of a kind, or encrypted with an algorithm, that OpenSSL does not offer here.")
             : SigningError(.wrongPassword, "The password does not open the key.")
     }
 

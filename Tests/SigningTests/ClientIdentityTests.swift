@@ -108,6 +108,21 @@ struct ClientIdentityTests {
         #expect(error?.code == .unsupportedEncryption)
     }
 
+    /// A key on P-256 whose curve was renamed before it was encrypted: OpenSSL has no command that makes one.
+    @Test func `The right password of a key on an unknown curve is not told as a wrong one`() {
+        let key = """
+            -----BEGIN ENCRYPTED PRIVATE KEY-----
+            MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgLGJD8DYrNowICA+gw
+            DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEGj9q00cP+wBHZLQaRULY28EgZAe
+            8fSwig/nHY9h/m0MiMeZ/oEeYW0AjH0s3Je0N4ammHR4qfy4TTaG+ae2TWwT3Lwf
+            doK9fhu0NnChPMnPD/DkkSOAG9EE5NkutxPLwYWOCanDI9rV83qzYZVXu+C31gYV
+            2KxiWaALAFKLETiL0oChg/mKk6aOlxk1hx1mYwRVGhXdbcXluPk0d4buy0dgrFM=
+            -----END ENCRYPTED PRIVATE KEY-----
+            """
+        let error = #expect(throws: SigningError.self) { _ = try PrivateKey(pem: key, password: "secret") }
+        #expect(error?.code == .unsupportedEncryption)
+    }
+
     @Test func `A text without certificate or key is refused by what is missing`() async throws {
         let made = try await PushCertificate()
         let cases: [(String, String?, SigningError.Code)] = [
