@@ -34,13 +34,17 @@ package protocol DeliveryStore: TrafficStore {
     ///
     /// No message hides the ones after it: of each there are at most ``OpenFanOut/shardsPerMessage`` shards; paced
     /// messages are not counted against `limit`; and of the shards for a route that is held there is only the oldest,
-    /// to try the route with.
+    /// to try the route with. Of a message without a pace there are shards of `share` alone as long as any of them is open,
+    /// and else those of other nodes.
     ///
     /// - Parameters:
     ///   - limit: the most messages of each project that are not paced; there are at most ``OpenFanOut/pacedLimit`` paced
     ///     ones beside them.
     ///   - held: routes that nothing is to be taken for.
-    func openFanOuts(limitPerProject limit: Int, held: Set<PushRoute>) async throws(StoreError) -> [OpenFanOut]
+    ///   - share: whose shards come first.
+    func openFanOuts(
+        limitPerProject limit: Int, held: Set<PushRoute>, share: ShardShare
+    ) async throws(StoreError) -> [OpenFanOut]
 
     /// Claims the next page of a shard; pages that were given back come first, with the recipients that they had.
     ///
@@ -116,8 +120,10 @@ package protocol DeliveryStore: TrafficStore {
 }
 
 extension DeliveryStore {
-    /// ``openFanOuts(limitPerProject:held:)`` while no route is held.
-    package func openFanOuts(limitPerProject limit: Int) async throws(StoreError) -> [OpenFanOut] {
-        try await openFanOuts(limitPerProject: limit, held: [])
+    /// ``openFanOuts(limitPerProject:held:share:)`` where there is no other node.
+    package func openFanOuts(
+        limitPerProject limit: Int, held: Set<PushRoute> = []
+    ) async throws(StoreError) -> [OpenFanOut] {
+        try await openFanOuts(limitPerProject: limit, held: held, share: .all)
     }
 }

@@ -19,12 +19,12 @@ struct LaneScheduleTests {
 
     static func fanOut(
         _ project: String, message: Int64, shard: Int64 = 0, rate: Int? = nil, finishBy: Timestamp? = nil,
-        remaining: Int = 1_000_000, route: PushRoute? = nil
+        remaining: Int = 1_000_000, route: PushRoute? = nil, cursor: Int64 = 0, isOwn: Bool = true
     ) -> OpenFanOut {
         OpenFanOut(
             id: .init(message: message, shard: shard), message: MessageID(rawValue: "m\(message)")!,
             project: ProjectID(rawValue: project)!, rate: rate, finishBy: finishBy, remaining: remaining,
-            route: route)
+            route: route, cursor: cursor, isOwn: isOwn)
     }
 
     private func schedule(
@@ -182,6 +182,52 @@ struct LaneScheduleTests {
             Issue.record("no refresh")
             return
         }
+    }
+
+    @Test func aShardOfAnotherNodeIsClaimedWhenItStandsStill() {
+        var schedule = schedule([Self.fanOut("a", message: 1, isOwn: false)])
+        func offer(_ cursor: Int64, at time: Timestamp) {
+            guard case .refresh = schedule.next(at: time) else {
+                Issue.record("no refresh at \(time)")
+                return
+            }
+            schedule.offered(
+                [Self.fanOut("a", message: 1, cursor: cursor, isOwn: false)], DueRoutes(),
+                projects: [Self.project("a")], limitPerProject: 16, at: time)
+        }
+        #expect(claim(&schedule) == nil)
+        #expect(wakeUp(&schedule) == now + .seconds(1))
+        // It moved: its node is at work.
+        offer(5, at: now + .seconds(1))
+        #expect(claim(&schedule, at: now + .seconds(1)) == nil)
+        #expect(wakeUp(&schedule, at: now + .seconds(1)) == now + .seconds(2))
+        offer(5, at: now + .seconds(2))
+        #expect(claim(&schedule, at: now + .seconds(2)) != nil)
+        // It moves by this node's claims.
+        schedule.wake()
+        offer(105, at: now + .milliseconds(2100))
+        // Until its node is faster.
+        guard case .claim(let order) = schedule.next(at: now + .milliseconds(2100)) else {
+            Issue.record("no claim")
+            return
+        }
+        schedule.finished(order, with: 0, isDone: false, isOvertaken: true, at: now + .milliseconds(2200))
+        #expect(claim(&schedule, at: now + .milliseconds(2200)) == nil)
+        #expect(wakeUp(&schedule, at: now + .milliseconds(2200)) == now + .milliseconds(3200))
+        offer(205, at: now + .milliseconds(3200))
+        #expect(claim(&schedule, at: now + .milliseconds(3200)) == nil)
+        offer(205, at: now + .milliseconds(4200))
+        #expect(claim(&schedule, at: now + .milliseconds(4200)) != nil)
+    }
+
+    @Test func ownShardsAreClaimedOnWhenAnotherNodeWasFaster() {
+        var schedule = schedule([Self.fanOut("a", message: 1)])
+        guard case .claim(let order) = schedule.next(at: now) else {
+            Issue.record("no claim")
+            return
+        }
+        schedule.finished(order, with: 0, isDone: false, isOvertaken: true, at: now)
+        #expect(claim(&schedule) != nil)
     }
 
     @Test func theSumsOverProjectsFollowTheirWork() {

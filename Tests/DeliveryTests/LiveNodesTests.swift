@@ -11,7 +11,7 @@ struct LiveNodesTests {
         nodes.onCountChange { count in told.withLock { $0.append(count) } }
         nodes.beginBesideOthers()
         for count in [1, 2, 2, 3, 1] {
-            nodes.update(to: NodeStanding(count: count, isFirst: false), asked: .now)
+            nodes.update(to: NodeStanding(count: count, place: count - 1, isFirst: false), asked: .now)
             #expect(nodes.count == count)
         }
         #expect(told.withLock { $0 } == [2, 3, 1])

@@ -97,10 +97,10 @@ extension ObservedStore: DeliveryStore {
     }
 
     func openFanOuts(
-        limitPerProject limit: Int, held: Set<PushRoute>
+        limitPerProject limit: Int, held: Set<PushRoute>, share: ShardShare
     ) async throws(StoreError) -> [OpenFanOut] {
         try await call(.openFanOuts) { store throws(StoreError) in
-            try await store.openFanOuts(limitPerProject: limit, held: held)
+            try await store.openFanOuts(limitPerProject: limit, held: held, share: share)
         }
     }
 

@@ -34,8 +34,8 @@ struct NodeTests {
         let (a, b) = (try Node(database, time), try Node(database, time))
         let first = try await a.nodes.enter("a:1", version: "1.0", address: nil)
         let second = try await b.nodes.enter("b:1", version: "1.1", address: "http://b:8080")
-        #expect(try await a.nodes.beat(first, address: "http://a:8080") == NodeStanding(count: 2, isFirst: true))
-        #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 2, isFirst: false))
+        #expect(try await a.nodes.beat(first, address: "http://a:8080") == NodeStanding(count: 2, place: 0, isFirst: true))
+        #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 2, place: 1, isFirst: false))
         var nodes = try await b.nodes.nodes()
         #expect(nodes.map(\.number) == [first, second])
         #expect(nodes.map(\.version) == ["1.0", "1.1"])
@@ -44,10 +44,19 @@ struct NodeTests {
 
         // One that is silent counts no more; when it comes back it is the first again.
         time.withLock { $0 = $0 + StoreNode.lifetime }
-        #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 1, isFirst: true))
+        #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 1, place: 0, isFirst: true))
         nodes = try await b.nodes.nodes()
         #expect(nodes.map(\.isLive) == [false, true])
-        #expect(try await a.nodes.beat(first, address: nil) == NodeStanding(count: 2, isFirst: true))
+        #expect(try await a.nodes.beat(first, address: nil) == NodeStanding(count: 2, place: 0, isFirst: true))
+
+        let third = try await b.nodes.enter("c:1", version: "1.1", address: nil)
+        #expect(try await b.nodes.beat(third, address: nil) == NodeStanding(count: 3, place: 2, isFirst: false))
+        // One that is leaving makes room: it comes last.
+        #expect(
+            try await b.nodes.beat(second, address: nil, isLeaving: true)
+                == NodeStanding(count: 3, place: 2, isFirst: false))
+        #expect(try await b.nodes.beat(third, address: nil) == NodeStanding(count: 2, place: 1, isFirst: false))
+        try await b.nodes.leave(third)
 
         // One that others have forgotten enters anew.
         try await b.nodes.leave(first)
@@ -139,11 +148,11 @@ struct NodeTests {
         for _ in 0..<3 {
             time.withLock { $0 = $0 + .milliseconds(250) }
             let own = try await a.nodes.beat(first, address: nil, isLeaving: true)
-            #expect(own == NodeStanding(count: 2, isFirst: false))
+            #expect(own == NodeStanding(count: 2, place: 1, isFirst: false))
             #expect(try await b.nodes.catchUp() == [.interactiveWork, .bulkWork])
             #expect(try await b.nodes.catchUp() == [])
         }
-        #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 1, isFirst: true))
+        #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 1, place: 0, isFirst: true))
         #expect(try await b.nodes.catchUp() == [])
         try await a.nodes.leave(first)
         #expect(try await b.nodes.catchUp() == [.interactiveWork, .bulkWork])

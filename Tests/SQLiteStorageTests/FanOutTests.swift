@@ -81,6 +81,26 @@ struct FanOutTests {
         #expect(try await store.report(id, in: project)?.recipients == 40)
     }
 
+    @Test func eachNodeIsOfferedItsOwnShardsAndThenThoseOfOthers() async throws {
+        _ = try await audience(40)
+        _ = try await store.lastColumn(of: "UPDATE topic SET subscribers = 400000")
+        let id = try await send(.topic(Topic(rawValue: "news")!))
+        let shares = (0..<3).map { ShardShare(of: 3, at: $0) }
+        var offered: [[OpenFanOut.ID]] = []
+        for share in shares {
+            let open = try await store.openFanOuts(limitPerProject: 9, held: [], share: share)
+            #expect(open.allSatisfy { $0.isOwn && $0.message == id })
+            offered.append(open.map(\.id))
+        }
+        #expect(offered.map(\.count).sorted() == [2, 3, 3] && Set(offered.joined()).count == 8)
+        let worker = try await store.enroll("test", for: .seconds(1000))
+        for shard in offered[1] {
+            while try await !store.claimPage(of: shard, limit: 7, held: [], by: worker, at: time).isDone {}
+        }
+        let open = try await store.openFanOuts(limitPerProject: 9, held: [], share: shares[1])
+        #expect(open.count == OpenFanOut.shardsPerMessage && open.allSatisfy { !$0.isOwn })
+    }
+
     @Test func whoWasPurgedWhileAPageOrARetryWaitedEndsAsUnregistered() async throws {
         let keys = try await audience(3)
         let id = try await send(.topic(Topic(rawValue: "news")!))

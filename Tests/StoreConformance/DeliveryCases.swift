@@ -109,6 +109,32 @@ extension ConformanceCase {
             #expect(try await scene.store.openFanOuts(limitPerProject: 1).first?.route == scene.route(.sandbox))
             #expect(try await scene.store.openFanOuts(limitPerProject: 9).count == 8)
         },
+        ConformanceCase("each shard is one node's, until it has none of a message; a pace is everybody's") { scene in
+            let topic = Scene.topic("news")
+            _ = try await scene.audience(2, of: topic)
+            for _ in 0..<4 { _ = try await scene.broadcast(topic) }
+            var paced = try scene.newMessage(.topic(topic), at: 1000)
+            paced.options = DeliveryOptions(rate: 5, finishBy: nil)
+            let last = try await scene.send(paced).id
+            let all = try await scene.openFanOuts()
+            #expect(all.count == 5 && all.allSatisfy { $0.isOwn })
+            for place in 0..<3 {
+                let share = ShardShare(of: 3, at: place)
+                let open = try await scene.store.openFanOuts(limitPerProject: 9, held: [], share: share)
+                #expect(open.map(\.id) == all.map(\.id))
+                for fanOut in open {
+                    let isOwn = (fanOut.id.message + fanOut.id.shard) % 3 == place
+                    #expect(fanOut.isOwn == (isOwn || fanOut.message == last))
+                }
+            }
+            // What another one has is claimed all the same, and shows in the cursor.
+            let first = try #require(all.first)
+            let claim = try await scene.store.claimPage(
+                of: first.id, limit: 1, held: [], by: scene.worker, at: Timestamp(milliseconds: 2000))
+            #expect(claim.page?.deliveries.count == 1 && !claim.isOvertaken)
+            let moved = try #require(try await scene.openFanOuts().first)
+            #expect(moved.id == first.id && moved.cursor > first.cursor)
+        },
         ConformanceCase("a shard that is at its end or unknown has nothing to claim") { scene in
             let topic = Scene.topic("news")
             _ = try await scene.audience(2, of: topic)

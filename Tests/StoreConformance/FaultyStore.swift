@@ -241,10 +241,10 @@ extension FaultyStore: DeliveryStore {
 
     /// See the protocol.
     package func openFanOuts(
-        limitPerProject limit: Int, held: Set<PushRoute>
+        limitPerProject limit: Int, held: Set<PushRoute>, share: ShardShare
     ) async throws(StoreError) -> [OpenFanOut] {
         try await call(.openFanOuts) { () throws(StoreError) in
-            try await store.openFanOuts(limitPerProject: limit, held: held)
+            try await store.openFanOuts(limitPerProject: limit, held: held, share: share)
         }
     }
 

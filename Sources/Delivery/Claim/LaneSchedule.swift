@@ -8,6 +8,7 @@ import Store
 /// - *Projects* share room and turns by weight (``FairShare``): neither a broadcast nor an upstream that does not answer
 ///   takes the lane from the others.
 /// - *Within a project* pages and due deliveries take turns, and its open fan-outs go round (``ProjectQueue``).
+/// - *Shards of other nodes* are left to these, unless they stand still (``OthersShards``).
 /// - *Pace* cuts claims to what a message may have now (``MessagePaces``); it does not hold up others.
 /// - *Held routes*: nothing is taken for them, but a few pushes when one is to be tried (``HeldRoutes``), and retries whose
 ///   senders wait (``AwaitedRetries``).
@@ -30,6 +31,8 @@ struct LaneSchedule {
     private var held = HeldRoutes()
     private var awaited = AwaitedRetries()
     private var offers = StoreOffers()
+    private var others = OthersShards()
+    private let nodes: LiveNodes
     private var permit = ClaimPermit()
     /// What claims are under way of.
     private var busyFanOuts: Set<OpenFanOut.ID> = []
@@ -42,6 +45,7 @@ struct LaneSchedule {
     init(_ size: LaneSize, nodes: LiveNodes = LiveNodes()) {
         share = FairShare(size)
         paces = MessagePaces(page: size.claim, nodes: nodes)
+        self.nodes = nodes
     }
 
     private var size: LaneSize { share.size }
@@ -88,6 +92,7 @@ extension LaneSchedule {
         held.clamp(to: now)
         awaited.clamp(to: now)
         paces.forgetTimes()
+        others.forget()
     }
 
     /// What is to be claimed: its source, how much, and the routes that nothing is to be taken for.
@@ -215,7 +220,8 @@ extension LaneSchedule {
     mutating func offered(
         _ fanOuts: [OpenFanOut], _ dueRoutes: DueRoutes, projects: [Project], limitPerProject: Int, at now: Timestamp
     ) {
-        let pages = Dictionary(grouping: fanOuts, by: \.project)
+        let (claimable, nextOfOthers) = others.offered(fanOuts, at: now)
+        let pages = Dictionary(grouping: claimable, by: \.project)
         let routes = Dictionary(grouping: dueRoutes.routes, by: \.project)
         for project in projects { queues[project.id, default: ProjectQueue()].configure(project) }
         for id in Set(queues.keys).union(pages.keys).union(routes.keys) {
@@ -225,12 +231,16 @@ extension LaneSchedule {
         queues = queues.filter { known.contains($0.key) || $0.value.hasWork }
         share.offered(to: projects, working: Set(queues.lazy.filter { $0.value.hasWork }.map(\.key)))
         if !hasDueDeliveries { isBehind = false }
-        let isTruncated = pages.values.contains { fanOuts in
-            let shards = Dictionary(grouping: fanOuts, by: \.message)
-            return shards.count >= limitPerProject
-                || shards.values.contains { $0.count >= OpenFanOut.shardsPerMessage }
-        }
+        // Where there are other nodes, their shards are offered only when there is none for this one.
+        let isTruncated =
+            nodes.count > 1
+            || pages.values.contains { fanOuts in
+                let shards = Dictionary(grouping: fanOuts, by: \.message)
+                return shards.count >= limitPerProject
+                    || shards.values.contains { $0.count >= OpenFanOut.shardsPerMessage }
+            }
         offers.read(isTruncated: isTruncated, next: dueRoutes.next, at: now)
+        if let nextOfOthers { offers.expect(nextOfOthers) }
         paces.offered(fanOuts, keepsOthers: !held.isEmpty, at: now)
     }
 
@@ -247,12 +257,23 @@ extension LaneSchedule {
 
     /// A claim brought `count`.
     ///
-    /// - Parameter isDone: whether its fan-out has nothing more to claim; of a route, that is told by the count.
-    mutating func finished(_ order: ClaimOrder, with count: Int, isDone: Bool, at now: Timestamp) {
+    /// - Parameters:
+    ///   - isDone: whether its fan-out has nothing more to claim; of a route, that is told by the count.
+    ///   - isOvertaken: whether another worker claimed the page.
+    mutating func finished(
+        _ order: ClaimOrder, with count: Int, isDone: Bool, isOvertaken: Bool = false, at now: Timestamp
+    ) {
         end(order, with: count)
         switch order.source {
         case .page(let fanOut):
             paces.count(count, of: fanOut.message, at: now)
+            if !fanOut.isOwn {
+                if count > 0 { others.claimed(fanOut.id) }
+                if isOvertaken {
+                    offers.expect(others.overtaken(fanOut.id, at: now))
+                    edit(order.project) { $0.remove(fanOut.id) }
+                }
+            }
             guard isDone else { return }
             edit(order.project) { $0.remove(fanOut.id) }
             // What was offered meanwhile may be newer than what the claim saw.
@@ -330,6 +351,9 @@ extension LaneSchedule {
         // Fan-outs may have been split meanwhile.
         offers.invalidate()
     }
+
+    /// The shards that this node claims from before the others do.
+    var shards: ShardShare { nodes.shards }
 
     /// The routes that nothing is to be taken for.
     var heldRoutes: Set<PushRoute> { held.routes }

@@ -87,10 +87,12 @@ final class LaneWorker: Sendable {
 extension LaneWorker {
     private func refresh() async {
         do throws(StoreError) {
-            let fanOuts =
-                gate.lane == .bulk
-                ? try await store.openFanOuts(
-                    limitPerProject: Self.messagesPerProject, held: gate.read { $0.heldRoutes }) : []
+            var fanOuts: [OpenFanOut] = []
+            if gate.lane == .bulk {
+                let (held, shards) = gate.read { ($0.heldRoutes, $0.shards) }
+                fanOuts = try await store.openFanOuts(
+                    limitPerProject: Self.messagesPerProject, held: held, share: shards)
+            }
             let routes = try await store.dueRoutes(gate.lane, at: wallTime())
             failures.store(0, ordering: .relaxed)
             let (projects, now) = (projects.projects, wallTime())
@@ -107,13 +109,13 @@ extension LaneWorker {
         let start = tracer?.now
         let deliveries: [ClaimedDelivery]
         do throws(StoreError) {
-            var isDone = false
+            var (isDone, isOvertaken) = (false, false)
             switch order.source {
             case .page(let fanOut):
                 let claim = try await store.claimPage(
                     of: fanOut.id, limit: order.limit, held: order.held, by: order.worker, at: wallTime())
                 deliveries = claim.page?.deliveries ?? []
-                isDone = claim.isDone
+                (isDone, isOvertaken) = (claim.isDone, claim.isOvertaken)
             case .due(let route):
                 deliveries = try await store.claimDue(
                     gate.lane, route, limit: order.limit, by: order.worker, at: wallTime())
@@ -123,7 +125,10 @@ extension LaneWorker {
             }
             failures.store(0, ordering: .relaxed)
             let now = wallTime()
-            gate.update { [isDone] in $0.finished(order, with: deliveries.count, isDone: isDone, at: now) }
+            gate.update { [isDone, isOvertaken] in
+                $0.finished(
+                    order, with: deliveries.count, isDone: isDone, isOvertaken: isOvertaken, at: now)
+            }
         } catch {
             fail(order, error)
             if let start { traceFailure(of: order, error, from: start) }

@@ -5,7 +5,7 @@ import Synchronization
 /// Each takes its share of a pace that holds for all of them together. Safe to share.
 package final class LiveNodes: Sendable {
     private struct State {
-        var standing = NodeStanding(count: 1, isFirst: true)
+        var standing = NodeStanding(count: 1, place: 0, isFirst: true)
         /// Until when ``isFirst`` counts; `nil`: forever.
         var end: ContinuousClock.Instant?
     }
@@ -23,6 +23,11 @@ package final class LiveNodes: Sendable {
     /// ``StoreNode/lifetime``, so without a new word it is over here before.
     package var isFirst: Bool {
         state.withLock { state in state.standing.isFirst && state.end.map { ContinuousClock.now < $0 } ?? true }
+    }
+
+    /// The shards that this gateway claims from before the others do.
+    var shards: ShardShare {
+        state.withLock { ShardShare(of: $0.standing.count, at: $0.standing.place) }
     }
 
     /// Nothing is known yet of others that share the store.

@@ -15,11 +15,12 @@ struct NodeTable {
     private static let beat = """
         UPDATE node SET heartbeat = ?, address = coalesce(?, address), is_leaving = ? WHERE id = ?
         """
-    /// When all are leaving, the first of them goes on with what one node does.
+    /// When all are leaving, the first of them goes on with what one node does. ?2: who asks.
     private static let living = """
         SELECT count(*) FILTER (WHERE is_leaving = 0),
-            coalesce(min(id) FILTER (WHERE is_leaving = 0), min(id), 0)
-        FROM node WHERE heartbeat > ?
+            coalesce(min(id) FILTER (WHERE is_leaving = 0), min(id), 0),
+            count(*) FILTER (WHERE is_leaving = 0 AND id < ?2)
+        FROM node WHERE heartbeat > ?1
         """
     private static let anyLiving = "SELECT EXISTS (SELECT 1 FROM node WHERE heartbeat > ?)"
     private static let all = """
@@ -57,11 +58,14 @@ struct NodeTable {
         guard try beat.run() > 0 else { return nil }
         let living = try db.statement(Self.living)
         living.bind((now + (.zero - StoreNode.lifetime)).milliseconds)
+        living.bind(number)
         guard try living.next() else { return nil }
         defer { living.reset() }
         // One that is leaving counts itself: it still takes part of what all take together.
+        let others = Int(living.number(0))
         return NodeStanding(
-            count: max(1, Int(living.number(0)) + (isLeaving ? 1 : 0)), isFirst: living.number(1) == number)
+            count: others + (isLeaving ? 1 : 0), place: isLeaving ? others : Int(living.number(2)),
+            isFirst: living.number(1) == number)
     }
 
     /// Notes what a node says of the stored projects.

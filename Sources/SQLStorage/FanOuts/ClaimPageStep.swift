@@ -4,33 +4,30 @@ package import Store
 extension SQLStore {
     /// Walks the open shards of one project after the other; shards that have nothing to claim now are not in the index.
     package func openFanOuts(
-        limitPerProject limit: Int, held: Set<PushRoute>
+        limitPerProject limit: Int, held: Set<PushRoute>, share: ShardShare
     ) async throws(StoreError) -> [OpenFanOut] {
-        try await read { db in try FanOutTable(db: db).open(limitPerProject: limit, held: held) }
+        try await read { db in try FanOutTable(db: db).open(limitPerProject: limit, held: held, share: share) }
     }
 
     /// Reads the next recipients beside the writer, then writes the page in a small step of its own, unless another
-    /// worker was faster: then it is read again.
+    /// worker was faster.
     package func claimPage(
         of fanOut: OpenFanOut.ID, limit: Int, held: Set<PushRoute>, by worker: WorkerID, at time: Timestamp
     ) async throws(StoreError) -> FanOutClaim {
         guard limit > 0 else { return FanOutClaim(page: nil, isDone: false) }
-        for _ in 0..<Self.claimAttempts {
-            let offer = try await read { db in try FanOutTable(db: db).offer(of: fanOut, limit: limit, held: held) }
-            let claim: FanOutClaim? =
-                switch offer {
-                case .nothing(let isDone): try await refusal(of: worker, isDone: isDone)
-                case .released(let page):
-                    try await claim(page, by: worker, at: time)
-                case .next(let shard, let candidates):
-                    try await write(.claim) { db in
-                        try WorkerTable(db: db).check(worker)
-                        return try FanOutTable(db: db).claim(candidates, of: shard, by: worker, at: time)
-                    }
+        let offer = try await read { db in try FanOutTable(db: db).offer(of: fanOut, limit: limit, held: held) }
+        let claim: FanOutClaim? =
+            switch offer {
+            case .nothing(let isDone): try await refusal(of: worker, isDone: isDone)
+            case .released(let page):
+                try await claim(page, by: worker, at: time)
+            case .next(let shard, let candidates):
+                try await write(.claim) { db in
+                    try WorkerTable(db: db).check(worker)
+                    return try FanOutTable(db: db).claim(candidates, of: shard, by: worker, at: time)
                 }
-            if let claim { return claim }
-        }
-        return FanOutClaim(page: nil, isDone: false)
+            }
+        return claim ?? FanOutClaim(page: nil, isDone: false, isOvertaken: true)
     }
 
     private func claim(
@@ -45,9 +42,6 @@ extension SQLStore {
         keep(ownEnds)
         return claim
     }
-
-    /// So often a claim is tried when others claim from the same shard; each time one of them got a page.
-    private static let claimAttempts = 16
 
     private func refusal(of worker: WorkerID, isDone: Bool) async throws(StoreError) -> FanOutClaim {
         try await read { db in try WorkerTable(db: db).check(worker) }

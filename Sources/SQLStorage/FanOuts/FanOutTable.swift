@@ -43,13 +43,14 @@ struct FanOutTable {
         WHERE f.project = ?1 AND f.is_open = 1 AND f.message > ?2 AND \(isOffered)
         ORDER BY f.message LIMIT 1
         """
+    // ?5 and ?6: see ``ShardShare``.
     static let shardsOfMessage = """
-        SELECT f.shard, f.only_route FROM fan_out f INDEXED BY fan_out_open
-        WHERE f.project = ?1 AND f.message = ?2 AND f.is_open = 1 AND \(isOffered)
+        SELECT f.shard, f.only_route, f.after_key FROM fan_out f INDEXED BY fan_out_open
+        WHERE f.project = ?1 AND f.message = ?2 AND f.is_open = 1 AND \(isOffered) AND (?2 + f.shard) % ?5 = ?6
         ORDER BY f.shard LIMIT ?4
         """
     static let oldestOfRoute = """
-        SELECT f.message, m.id, m.rate, m.finish_by, m.audience, f.shard, f.only_route
+        SELECT f.message, m.id, m.rate, m.finish_by, m.audience, f.shard, f.only_route, f.after_key
         FROM fan_out f INDEXED BY fan_out_open CROSS JOIN message m ON m.seq = f.message
         WHERE f.project = ? AND f.is_open = 1 AND f.only_route = ? ORDER BY f.message, f.shard LIMIT 1
         """
@@ -102,24 +103,27 @@ struct FanOutTable {
     /// So many keys that were set aside are in a row.
     private static let chunkSize = 1000
 
-    func open(limitPerProject limit: Int, held: Set<PushRoute>) throws -> [OpenFanOut] {
+    func open(limitPerProject limit: Int, held: Set<PushRoute>, share: ShardShare) throws -> [OpenFanOut] {
         var open: [OpenFanOut] = []
         var project = ""
         while let next = try db.text(Self.nextProject, [project]) {
             project = next
             let id = try ProjectID(stored: next)
             let routes = try held.filter { $0.project == id }.compactMap { try RouteTable(db: db).find($0) }.sorted()
-            open += try self.open(of: id, limit, held: routes)
+            open += try self.open(of: id, limit, held: routes, share)
         }
         return open
     }
 
     /// Steps from message to message, so that what is passed by costs one look each.
-    private func open(of project: ProjectID, _ limit: Int, held: [Int64]) throws -> [OpenFanOut] {
+    private func open(
+        of project: ProjectID, _ limit: Int, held: [Int64], _ share: ShardShare
+    ) throws -> [OpenFanOut] {
         var open: [OpenFanOut] = []
         for route in held {
             guard let row = try db.row(Self.oldestOfRoute, [project.rawValue, route]) else { continue }
-            open.append(try fanOut(row, of: project, remaining: remaining(row), shard: row[5], route: row[6]))
+            open.append(
+                try fanOut(row, of: project, remaining: remaining(row), shard: row[5], route: row[6], cursor: row[7]))
         }
         var (last, unpaced, paced) = (Int64.min, 0, 0)
         while unpaced < limit, let row = try db.row(Self.nextMessage, [project.rawValue, last, held]) {
@@ -128,9 +132,20 @@ struct FanOutTable {
             if isPaced { paced += 1 } else { unpaced += 1 }
             guard !isPaced || paced <= OpenFanOut.pacedLimit else { continue }
             let remaining = try remaining(row)
-            let shards = try db.rows(Self.shardsOfMessage, [project.rawValue, last, held, OpenFanOut.shardsPerMessage])
-            for shard in shards {
-                open.append(try fanOut(row, of: project, remaining: remaining, shard: shard[0], route: shard[1]))
+            func shards(_ share: ShardShare) throws -> [Row] {
+                try db.rows(
+                    Self.shardsOfMessage,
+                    [project.rawValue, last, held, OpenFanOut.shardsPerMessage, share.count, share.place])
+            }
+            // Each node takes its part of a pace, so all of them claim from a paced message.
+            let own = isPaced ? .all : share
+            var (found, isOwn) = (try shards(own), true)
+            if found.isEmpty, own != .all { (found, isOwn) = (try shards(.all), false) }
+            for shard in found {
+                open.append(
+                    try fanOut(
+                        row, of: project, remaining: remaining, shard: shard[0], route: shard[1], cursor: shard[2],
+                        isOwn: isOwn))
             }
         }
         return open
@@ -141,12 +156,13 @@ struct FanOutTable {
     }
 
     private func fanOut(
-        _ row: Row, of project: ProjectID, remaining: Int, shard: Int64, route: Int64?
+        _ row: Row, of project: ProjectID, remaining: Int, shard: Int64, route: Int64?, cursor: Int64,
+        isOwn: Bool = true
     ) throws -> OpenFanOut {
         OpenFanOut(
             id: .init(message: row[0], shard: shard), message: try MessageID(column: row[1]), project: project,
             rate: row[2], finishBy: Timestamp(stored: row[3]), remaining: remaining,
-            route: try route.map { try RouteTable(db: db).route($0) })
+            route: try route.map { try RouteTable(db: db).route($0) }, cursor: cursor, isOwn: isOwn)
     }
 
     /// Looks for the next recipients.

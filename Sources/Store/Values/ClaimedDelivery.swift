@@ -131,10 +131,13 @@ package struct FanOutClaim: Sendable {
     package var page: FanOutPage?
     /// Whether the shard has nothing more to claim (at its end, paused, cancelled, or gone).
     package var isDone: Bool
+    /// Whether another worker claimed the page that was read, so that there is none.
+    package var isOvertaken: Bool
 
     /// Puts a claim together.
-    package init(page: FanOutPage?, isDone: Bool) {
+    package init(page: FanOutPage?, isDone: Bool, isOvertaken: Bool = false) {
         self.page = page
         self.isDone = isDone
+        self.isOvertaken = isOvertaken
     }
 }

@@ -36,13 +36,18 @@ package struct OpenFanOut: Hashable, Sendable {
     /// The one route it is for: whom another shard came by while that route was held; `nil`: all others.
     package var route: PushRoute?
 
+    /// How far its recipients are claimed; only ascends, but a page that was given back is claimed without it.
+    package var cursor: Int64
+    /// Whether it is this node's, see ``ShardShare``.
+    package var isOwn: Bool
+
     /// Whether its message has a pace of its own.
     package var isPaced: Bool { rate != nil || finishBy != nil }
 
     /// Puts it together.
     package init(
         id: ID, message: MessageID, project: ProjectID, rate: Int?, finishBy: Timestamp?, remaining: Int,
-        route: PushRoute?
+        route: PushRoute?, cursor: Int64 = 0, isOwn: Bool = true
     ) {
         self.id = id
         self.message = message
@@ -51,5 +56,7 @@ package struct OpenFanOut: Hashable, Sendable {
         self.finishBy = finishBy
         self.remaining = remaining
         self.route = route
+        self.cursor = cursor
+        self.isOwn = isOwn
     }
 }

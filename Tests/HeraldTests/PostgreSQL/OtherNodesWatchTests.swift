@@ -33,7 +33,7 @@ struct OtherNodesWatchTests {
 
         func enter(_ name: String, version: String, address: String?) async throws(StoreError) -> Int64 { 1 }
         func beat(_ number: Int64, address: String?, isLeaving: Bool) async throws(StoreError) -> NodeStanding {
-            NodeStanding(count: 2, isFirst: true)
+            NodeStanding(count: 2, place: 0, isFirst: true)
         }
         func leave(_ number: Int64) async throws(StoreError) {}
         func nodes() async throws(StoreError) -> [StoreNode] { [] }

@@ -1,0 +1,61 @@
+import PushModel
+import Store
+
+/// The shards of other nodes that the store offers because this node has none of its own left: nothing is claimed from one that
+/// moves. When it stands still, its node may be gone or have no room, and this one goes on with it until it is overtaken.
+struct OthersShards {
+    private struct Entry {
+        var cursor: Int64
+        /// Since when it stands there.
+        var since: Timestamp
+        /// Whether this node claimed from it.
+        var isTaken = false
+    }
+
+    /// How long a shard stands still before it is claimed from.
+    static let patience: Duration = .seconds(1)
+
+    private var entries: [OpenFanOut.ID: Entry] = [:]
+
+    /// Takes over what the store offers.
+    ///
+    /// - Returns: what may be claimed from, and when another of them could be.
+    mutating func offered(
+        _ fanOuts: [OpenFanOut], at now: Timestamp
+    ) -> (claimable: [OpenFanOut], next: Timestamp?) {
+        guard !entries.isEmpty || fanOuts.contains(where: { !$0.isOwn }) else { return (fanOuts, nil) }
+        var kept: [OpenFanOut.ID: Entry] = [:]
+        var next: Timestamp?
+        let claimable = fanOuts.filter { fanOut in
+            guard !fanOut.isOwn else { return true }
+            var entry = entries[fanOut.id] ?? Entry(cursor: fanOut.cursor, since: now)
+            if entry.cursor != fanOut.cursor, !entry.isTaken { entry.since = now }
+            entry.cursor = fanOut.cursor
+            kept[fanOut.id] = entry
+            let isClaimable = entry.isTaken || now - entry.since >= Self.patience
+            if !isClaimable { next.bringForward(to: entry.since + Self.patience) }
+            return isClaimable
+        }
+        entries = kept
+        return (claimable, next)
+    }
+
+    /// A claim from one brought a page.
+    mutating func claimed(_ id: OpenFanOut.ID) {
+        entries[id]?.isTaken = true
+    }
+
+    /// Another node was faster at one.
+    ///
+    /// - Returns: when it may be claimed from again.
+    mutating func overtaken(_ id: OpenFanOut.ID, at now: Timestamp) -> Timestamp {
+        entries[id]?.isTaken = false
+        entries[id]?.since = now
+        return now + Self.patience
+    }
+
+    /// The clock went back: no time that was noted counts.
+    mutating func forget() {
+        entries = [:]
+    }
+}
