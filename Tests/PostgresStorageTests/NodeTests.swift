@@ -34,7 +34,9 @@ struct NodeTests {
         let (a, b) = (try Node(database, time), try Node(database, time))
         let first = try await a.nodes.enter("a:1", version: "1.0", address: nil)
         let second = try await b.nodes.enter("b:1", version: "1.1", address: "http://b:8080")
-        #expect(try await a.nodes.beat(first, address: "http://a:8080") == NodeStanding(count: 2, place: 0, isFirst: true))
+        #expect(
+            try await a.nodes.beat(first, address: "http://a:8080")
+                == NodeStanding(count: 2, place: 0, isFirst: true))
         #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 2, place: 1, isFirst: false))
         var nodes = try await b.nodes.nodes()
         #expect(nodes.map(\.number) == [first, second])

@@ -57,6 +57,7 @@ struct QueryPlanTests {
         Hot(name: "next project", sql: FanOutTable.nextProject),
         Hot(name: "next open message", sql: FanOutTable.nextMessage),
         Hot(name: "open shards", sql: FanOutTable.shardsOfMessage),
+        Hot(name: "open shards of other nodes", sql: FanOutTable.shardsOfOthers),
         Hot(name: "oldest shard of a route", sql: FanOutTable.oldestOfRoute),
         Hot(name: "claimed of a message", sql: FanOutTable.claimed),
         Hot(name: "shard", sql: Shard.byID),

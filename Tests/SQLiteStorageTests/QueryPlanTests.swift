@@ -62,6 +62,7 @@ struct QueryPlanTests {
         Hot(name: "next project", sql: FanOutTable.nextProject, covers: true),
         Hot(name: "next open message", sql: FanOutTable.nextMessage, walks: "VIRTUAL TABLE"),
         Hot(name: "open shards", sql: FanOutTable.shardsOfMessage, walks: "VIRTUAL TABLE"),
+        Hot(name: "open shards of other nodes", sql: FanOutTable.shardsOfOthers, walks: "VIRTUAL TABLE"),
         Hot(name: "oldest shard of a route", sql: FanOutTable.oldestOfRoute),
         Hot(name: "claimed of a message", sql: FanOutTable.claimed),
         Hot(name: "shard", sql: Shard.byID),

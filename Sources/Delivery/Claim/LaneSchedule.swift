@@ -17,7 +17,7 @@ struct LaneSchedule {
     enum Action: Sendable {
         /// Read the store's offers; ``offered(_:_:projects:limitPerProject:at:)`` or ``refreshFailed(pausedUntil:)`` follows.
         case refresh
-        /// Claim; ``finished(_:with:isDone:at:)`` or ``failed(_:pausedUntil:)`` follows.
+        /// Claim; ``finished(_:with:isDone:isOvertaken:at:)`` or ``failed(_:pausedUntil:)`` follows.
         case claim(ClaimOrder)
         /// Wait for a signal, at most until then.
         case wait(until: Timestamp?)
@@ -231,7 +231,7 @@ extension LaneSchedule {
         queues = queues.filter { known.contains($0.key) || $0.value.hasWork }
         share.offered(to: projects, working: Set(queues.lazy.filter { $0.value.hasWork }.map(\.key)))
         if !hasDueDeliveries { isBehind = false }
-        // Where there are other nodes, their shards are offered only when there is none for this one.
+        // Of a message, shards of other nodes are offered only when there is none for this one.
         let isTruncated =
             nodes.count > 1
             || pages.values.contains { fanOuts in
@@ -268,8 +268,9 @@ extension LaneSchedule {
         case .page(let fanOut):
             paces.count(count, of: fanOut.message, at: now)
             if !fanOut.isOwn {
-                if count > 0 { others.claimed(fanOut.id) }
-                if isOvertaken {
+                if !isOvertaken {
+                    others.claimed(fanOut.id)
+                } else {
                     offers.expect(others.overtaken(fanOut.id, at: now))
                     edit(order.project) { $0.remove(fanOut.id) }
                 }

@@ -1,7 +1,7 @@
 import PushModel
 import Store
 
-/// The shards of other nodes that the store offers because this node has none of its own left: nothing is claimed from one that
+/// The shards of other nodes that the store offers because this node has none of its own left of a message: nothing is claimed from one that
 /// moves. When it stands still, its node may be gone or have no room, and this one goes on with it until it is overtaken.
 struct OthersShards {
     private struct Entry {
@@ -40,14 +40,14 @@ struct OthersShards {
         return (claimable, next)
     }
 
-    /// A claim from one brought a page.
+    /// This node claimed from one, and moved it.
     mutating func claimed(_ id: OpenFanOut.ID) {
         entries[id]?.isTaken = true
     }
 
     /// Another node was faster at one.
     ///
-    /// - Returns: when it may be claimed from again.
+    /// - Returns: when to look at it again.
     mutating func overtaken(_ id: OpenFanOut.ID, at now: Timestamp) -> Timestamp {
         entries[id]?.isTaken = false
         entries[id]?.since = now

@@ -81,6 +81,15 @@ package enum Dialect: Sendable {
     /// Whether a statement for several rows is cheaper than as many statements, each of which goes to a server.
     var joinsRows: Bool { self == .postgreSQL }
 
+    /// For so many recipients a shard of a broadcast is made, up to ``PreparedMessage/shardLimit``: where nodes share the store,
+    /// for a quarter of a page, so that even a small one is sent by several.
+    var shardSize: Int64 {
+        switch self {
+        case .sqlite: 50_000
+        case .postgreSQL: 250
+        }
+    }
+
     /// Whether the ledger is kept by days, so that bounds of ids leave out most of it.
     var dividesLedger: Bool { self == .postgreSQL }
 

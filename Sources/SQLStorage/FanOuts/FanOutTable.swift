@@ -49,6 +49,12 @@ struct FanOutTable {
         WHERE f.project = ?1 AND f.message = ?2 AND f.is_open = 1 AND \(isOffered) AND (?2 + f.shard) % ?5 = ?6
         ORDER BY f.shard LIMIT ?4
         """
+    /// From the end: a node works on the first of its shards.
+    static let shardsOfOthers = """
+        SELECT f.shard, f.only_route, f.after_key FROM fan_out f INDEXED BY fan_out_open
+        WHERE f.project = ?1 AND f.message = ?2 AND f.is_open = 1 AND \(isOffered)
+        ORDER BY f.shard DESC LIMIT ?4
+        """
     static let oldestOfRoute = """
         SELECT f.message, m.id, m.rate, m.finish_by, m.audience, f.shard, f.only_route, f.after_key
         FROM fan_out f INDEXED BY fan_out_open CROSS JOIN message m ON m.seq = f.message
@@ -132,16 +138,14 @@ struct FanOutTable {
             if isPaced { paced += 1 } else { unpaced += 1 }
             guard !isPaced || paced <= OpenFanOut.pacedLimit else { continue }
             let remaining = try remaining(row)
-            func shards(_ share: ShardShare) throws -> [Row] {
-                try db.rows(
-                    Self.shardsOfMessage,
-                    [project.rawValue, last, held, OpenFanOut.shardsPerMessage, share.count, share.place])
-            }
             // Each node takes its part of a pace, so all of them claim from a paced message.
             let own = isPaced ? .all : share
-            var (found, isOwn) = (try shards(own), true)
-            if found.isEmpty, own != .all { (found, isOwn) = (try shards(.all), false) }
-            for shard in found {
+            let limit = OpenFanOut.shardsPerMessage
+            var shards = try db.rows(
+                Self.shardsOfMessage, [project.rawValue, last, held, limit, own.count, own.place])
+            let isOwn = own == .all || !shards.isEmpty
+            if !isOwn { shards = try db.rows(Self.shardsOfOthers, [project.rawValue, last, held, limit]) }
+            for shard in shards {
                 open.append(
                     try fanOut(
                         row, of: project, remaining: remaining, shard: shard[0], route: shard[1], cursor: shard[2],

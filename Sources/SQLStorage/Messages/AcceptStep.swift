@@ -6,8 +6,6 @@ import Store
 /// A message to a registration or to a few of them makes deliveries of its own; every other one makes shards, whatever
 /// its audience: what accept costs does not depend on it.
 struct AcceptStep {
-    /// A shard is made for so many recipients.
-    static let shardSize: Int64 = 50_000
     private static let columns = """
         id, project, registration, topic, condition, expression, user, audience, singles, source,
             bytes, apns_id, label, is_displayed, collapse_key, priority, time_to_live, lane, rate, finish_by,
@@ -247,7 +245,8 @@ struct AcceptStep {
     ) throws {
         let newest = try TopicTable(db: db).lastSubscription()
         let width = max(0, range.last - range.after)
-        let count = max(1, min((audience + Self.shardSize - 1) / Self.shardSize, PreparedMessage.shardLimit, width))
+        let size = db.dialect.shardSize
+        let count = max(1, min((audience + size - 1) / size, PreparedMessage.shardLimit, width))
         for shard in 0..<count {
             func cut(_ value: Int64, _ shard: Int64) -> Int64 {
                 value / count * shard + value % count * shard / count

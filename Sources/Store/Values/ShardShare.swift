@@ -1,5 +1,5 @@
-/// Which shards a node claims from before all others: each shard is one node's, by its number, so that no two of them read the
-/// same page at once. It is a rule of who comes first and no lock: whoever moves the cursor of a shard owns the page.
+/// Which shards a node claims from before all others: each shard is one node's, by its number, so that nodes seldom read the
+/// same page at once. It is a rule of who comes first and no lock: the one that moves the cursor of a shard owns the page.
 package struct ShardShare: Hashable, Sendable {
     /// Every shard: there is no other node.
     package static let all = ShardShare(of: 1, at: 0)
