@@ -2,7 +2,7 @@ package import Store
 import Synchronization
 
 /// How many gateways work on the store now, this one among them, and whether this one does what only one of them is to do.
-/// Each takes its share of a pace that holds for all of them together. Safe to share.
+/// Each takes its share of a pace that holds for all of them together, and its shards of a broadcast. Safe to share.
 package final class LiveNodes: Sendable {
     private struct State {
         var standing = NodeStanding(count: 1, place: 0, isFirst: true)

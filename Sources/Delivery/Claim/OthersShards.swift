@@ -1,8 +1,9 @@
 import PushModel
 import Store
 
-/// The shards of other nodes that the store offers because this node has none of its own left of a message: nothing is claimed from one that
-/// moves. When it stands still, its node may be gone or have no room, and this one goes on with it until it is overtaken.
+/// The shards of other nodes that the store offers because this node has none of its own left of a message: nothing is claimed
+/// from one that moves. When it stands still, its node may be gone or have no room, and this one goes on with it until it is
+/// overtaken. As many are kept as the store offers at once.
 struct OthersShards {
     private struct Entry {
         var cursor: Int64
@@ -40,7 +41,7 @@ struct OthersShards {
         return (claimable, next)
     }
 
-    /// This node claimed from one, and moved it.
+    /// This node claimed from one: it is this node that moved it.
     mutating func claimed(_ id: OpenFanOut.ID) {
         entries[id]?.isTaken = true
     }

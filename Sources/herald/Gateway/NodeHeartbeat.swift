@@ -8,7 +8,8 @@ import Synchronization
 /// Keeps this gateway among the nodes of a store that several share: enters it, says every few seconds that it lives, and
 /// removes it at the end.
 ///
-/// How many nodes live goes to ``LiveNodes``, what time it is to ``SharedTime``. When the store can't be asked, the last number counts for a while.
+/// How many nodes live, and which of them this one is, goes to ``LiveNodes``, what time it is to ``SharedTime``. When the store
+/// can't be asked, the last answer counts for a while.
 struct NodeHeartbeat: Service {
     /// Where the gateway listens; empty before it does.
     final class Address: Sendable {
