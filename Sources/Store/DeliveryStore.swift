@@ -34,8 +34,8 @@ package protocol DeliveryStore: TrafficStore {
     ///
     /// No message hides the ones after it: of each there are at most ``OpenFanOut/shardsPerMessage`` shards; paced
     /// messages are not counted against `limit`; and of the shards for a route that is held there is only the oldest,
-    /// to try the route with. Of a message without a pace there are shards of `share` alone as long as any of them is open,
-    /// and else those of other nodes.
+    /// to try the route with. Of a message without a pace there are, beside that one, shards of `share` alone as long as any of
+    /// them is open, and else those of other nodes.
     ///
     /// - Parameters:
     ///   - limit: the most messages of each project that are not paced; there are at most ``OpenFanOut/pacedLimit`` paced
@@ -46,7 +46,8 @@ package protocol DeliveryStore: TrafficStore {
         limitPerProject limit: Int, held: Set<PushRoute>, share: ShardShare
     ) async throws(StoreError) -> [OpenFanOut]
 
-    /// Claims the next page of a shard; pages that were given back come first, with the recipients that they had.
+    /// Claims the next page of a shard; pages that were given back come first, with the recipients that they had. It is tried
+    /// once: when another worker was faster, ``FanOutClaim/isOvertaken`` says so.
     ///
     /// - Parameters:
     ///   - held: routes of the project that nothing is to be taken for. Recipients of these are not claimed: those that

@@ -38,7 +38,7 @@ package struct OpenFanOut: Hashable, Sendable {
 
     /// How far its recipients are claimed; only ascends, but a page that was given back is claimed without it.
     package var cursor: Int64
-    /// Whether it is this node's, see ``ShardShare``.
+    /// Whether it is this node's, see ``ShardShare``; so is every one of a paced message, or to try a held route with.
     package var isOwn: Bool
 
     /// Whether its message has a pace of its own.
