@@ -68,13 +68,15 @@ struct FCMRelayService: PushService {
     /// The last part of `{"name":"projects/p/messages/<id>"}`, as it stands there.
     func acceptance(in answer: AcceptingAnswer) -> Acceptance? { Acceptance(id: Self.id(of: answer.body)) }
 
+    /// Read from the bytes: a search in a `String` took a fifth of a broadcast's processor time.
     private static func id(of body: [UInt8]) -> String? {
-        let text = String(decoding: body.prefix(nameLimitBytes), as: UTF8.self)
-        guard let place = text.firstRange(of: "/messages/") else { return nil }
-        let id = text[place.upperBound...].prefix { $0 != "\"" }
-        return id.endIndex < text.endIndex ? String(id) : nil
+        let body = body.prefix(nameLimitBytes)
+        guard let start = body.indices.first(where: { body[$0...].starts(with: collection) }) else { return nil }
+        let id = body[(start + collection.count)...].prefix { $0 != UInt8(ascii: "\"") }
+        return id.endIndex < body.endIndex ? String(decoding: id, as: UTF8.self) : nil
     }
 
+    private static let collection = Array("/messages/".utf8)
     private static let nameLimitBytes = 1024
 
     var seesDeathAtOnce: Bool { true }
@@ -115,9 +117,14 @@ private struct RequestBodies {
         body.reserveCapacity(start.count + token.rawValue.utf8.count + AndroidPush.Form.tail.count)
         body += start
         // A token has no character that is to be escaped but these two, and Google's have neither.
-        for byte in token.rawValue.utf8 {
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { body.append(UInt8(ascii: "\\")) }
-            body.append(byte)
+        let characters = token.rawValue.utf8
+        if characters.contains(where: \.isEscaped) {
+            for byte in characters {
+                if byte.isEscaped { body.append(UInt8(ascii: "\\")) }
+                body.append(byte)
+            }
+        } else {
+            body += characters
         }
         body += AndroidPush.Form.tail
         return body
@@ -132,4 +139,9 @@ private struct RequestBodies {
         last = (start, bytes)
         return bytes
     }
+}
+
+extension UInt8 {
+    /// Whether a string of JSON has a backslash before it; control characters are none of a token's.
+    fileprivate var isEscaped: Bool { self == UInt8(ascii: "\"") || self == UInt8(ascii: "\\") }
 }

@@ -15,7 +15,7 @@ package struct PushServiceName: Hashable, Sendable, CustomStringConvertible {
             rest = text[text.index(after: end)...]
             guard host.contains(":"), host.utf8.allSatisfy(\.isOfIPv6) else { return nil }
         } else {
-            host = text.prefix { $0 != ":" }
+            host = Substring(text.utf8.prefix { $0 != UInt8(ascii: ":") })
             rest = text[host.endIndex...]
             guard host.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") || $0.isAlphanumeric })
             else { return nil }
@@ -32,8 +32,10 @@ package struct PushServiceName: Hashable, Sendable, CustomStringConvertible {
 
     /// The service of an endpoint; `nil` only for what is no subscription's endpoint.
     package init?(endpoint: String) {
-        self.init(
-            String(endpoint.dropFirst("https://".count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }))
+        let authority = endpoint.utf8.dropFirst("https://".utf8.count).prefix {
+            $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+        }
+        self.init(String(Substring(authority)))
     }
 
     /// The origin, as `aud` of a token has it (RFC 6454 §6.2).

@@ -24,6 +24,19 @@ package struct WebSubscription: Hashable, Sendable {
         self.applicationKey = applicationKey
     }
 
+    /// Where host and port end; `nil`: with the endpoint. By bytes: this is asked for each push.
+    package var endOfAuthority: String.Index? {
+        endpoint.utf8.dropFirst("https://".utf8.count).firstIndex {
+            $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
+        }
+    }
+
+    /// The URL of the push service: the endpoint with the first character of its path, and no more; `nil`: it has no path.
+    package var serviceURL: String? {
+        guard let end = endOfAuthority, endpoint.utf8[end] == UInt8(ascii: "/") else { return nil }
+        return String(endpoint[...end])
+    }
+
     /// The host of the push service, which is no secret.
     package var host: String { Self.host(of: endpoint) ?? "" }
 

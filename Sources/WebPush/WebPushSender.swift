@@ -78,29 +78,65 @@ package final class WebPushSender: PushSender {
         let (groups, refused) = grouped(batch)
         if !refused.isEmpty { report(refused) }
         await withDiscardingTaskGroup { tasks in
-            for (destination, group) in groups {
+            for group in groups {
                 tasks.addTask {
                     await self.onDemand.send(
-                        batch, at: group.indices, to: destination,
-                        describe: { self.description(of: destination, key: group.key) }, report: report)
+                        batch, at: group.indices, to: group.destination,
+                        describe: { self.description(of: group.destination, key: group.key) }, report: report)
                 }
             }
         }
     }
 
     private struct Group {
+        let destination: Destination
         let key: ES256PrivateKey
-        var indices: [Int]
+        var indices: [Int] = []
     }
 
-    private func grouped(_ batch: [Push]) -> (groups: [Destination: Group], refused: [PushReport]) {
+    /// The way that a push went: nearly all of a batch are of one app and go to one service.
+    private struct KnownWay {
+        let route: PushRoute
+        let serviceURL: String
+        let applicationKey: [UInt8]?
+        /// Its place among the groups.
+        let group: Int
+
+        init?(of push: Push, group: Int) {
+            guard let subscription = push.address.webSubscription, let serviceURL = subscription.serviceURL
+            else { return nil }
+            route = push.route
+            self.serviceURL = serviceURL
+            applicationKey = subscription.applicationKey
+            self.group = group
+        }
+
+        func leads(_ push: Push) -> Bool {
+            guard push.route == route, let subscription = push.address.webSubscription else { return false }
+            return subscription.endpoint.hasPrefix(serviceURL) && subscription.applicationKey == applicationKey
+        }
+    }
+
+    private func grouped(_ batch: [Push]) -> (groups: [Group], refused: [PushReport]) {
         let apps = apps.withLock { $0 }
-        var groups: [Destination: Group] = [:]
+        var groups: [Group] = []
+        var places: [Destination: Int] = [:]
         var refused: [PushReport] = []
+        var last: KnownWay?
         for (index, push) in batch.enumerated() {
+            if let last, last.leads(push) {
+                groups[last.group].indices.append(index)
+                continue
+            }
             switch way(of: push, apps) {
             case .success(let (destination, key)):
-                groups[destination, default: Group(key: key, indices: [])].indices.append(index)
+                let place = places[destination] ?? groups.count
+                if place == groups.count {
+                    groups.append(Group(destination: destination, key: key))
+                    places[destination] = place
+                }
+                groups[place].indices.append(index)
+                last = KnownWay(of: push, group: place)
             case .failure(let refusal):
                 refused.append(
                     PushReport(index: index, outcome: refusal.outcome, latency: .zero, isAttempt: false))

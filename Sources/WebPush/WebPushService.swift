@@ -177,9 +177,9 @@ private struct PushEncryptor: ~Copyable {
 extension WebSubscription {
     /// Path and query of the endpoint.
     fileprivate var path: String {
-        let authority = endpoint.dropFirst("https://".count)
-        guard let slash = authority.firstIndex(where: { $0 == "/" || $0 == "?" || $0 == "#" }) else { return "/" }
-        let rest = authority[slash...].prefix { $0 != "#" }
+        guard let start = endOfAuthority else { return "/" }
+        let end = endpoint.utf8[start...].firstIndex(of: UInt8(ascii: "#")) ?? endpoint.endIndex
+        let rest = endpoint[start..<end]
         return rest.hasPrefix("/") ? String(rest) : "/" + rest
     }
 }

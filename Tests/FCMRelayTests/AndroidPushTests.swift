@@ -151,7 +151,9 @@ struct AndroidPushTests {
     @Test(arguments: [
         (#"{"name":"projects/p/messages/0:1500415314455276%31bd1c96"}"#, "0:1500415314455276%31bd1c96"),
         (#"{ "name" : "projects/p/messages/42" }"#, "42"), (#"{"name":"projects/p/messages/"#, nil), ("{}", nil),
-        (#"{"name":"projects/p/messages/"}"#, nil),
+        (#"{"name":"projects/p/messages/"}"#, nil), (#"{"name":"/messages/messages/7"}"#, "messages/7"),
+        (String(repeating: " ", count: 1010) + #"/messages/123""#, "123"),
+        (String(repeating: " ", count: 1011) + #"/messages/123""#, nil),
     ])
     func googlesNameIsRead(body: String, id: String?) {
         let service = FCMRelayService(projectID: "p", wallTime: { Self.now }, uptime: { .zero })

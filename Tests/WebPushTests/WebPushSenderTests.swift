@@ -89,6 +89,21 @@ struct WebPushSenderTests {
         #expect(try JSONValue(parsing: claims)["aud"]?.stringValue == "https://fcm.googleapis.com")
     }
 
+    @Test func noPushGoesTheWayOfAnotherServiceOrKey() async throws {
+        let google = "https://fcm.googleapis.com/fcm/send/a"
+        let refused = Outcome.rejected(Refusal(.serviceNotAllowed, .push(.address)))
+        let batch = [
+            try push(google, key: key), try push("https://fcm.googleapis.com.evil.example/a", key: key),
+            try push(google, key: key), try push("https://fcm.googleapis.com:8443/a", key: key),
+            try push(google, key: former), try push("https://fcm.googleapis.com?a", key: former),
+        ]
+        #expect(
+            await outcomes(batch) == [.accepted, refused, .accepted, refused, .accepted, .accepted])
+        #expect(
+            Set(transport.pools.map { $0.paths.sorted() })
+                == [["/fcm/send/a", "/fcm/send/a"], ["/?a", "/fcm/send/a"]])
+    }
+
     @Test func aSubscriptionStaysWithItsKey() async throws {
         let endpoint = "https://push.example.com:8443/x"
         #expect(

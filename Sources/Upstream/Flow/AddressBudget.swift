@@ -78,12 +78,12 @@ struct AddressBudget {
     }
 
     private mutating func turn(to now: Duration) {
+        guard shared.isEmpty || now - sharedSince >= Self.window else { return }
         let none = [UInt8](repeating: 0, count: Self.places)
         guard !shared.isEmpty else {
             (shared, previous, sharedSince) = (none, none, now)
             return
         }
-        guard now - sharedSince >= Self.window else { return }
         previous = now - sharedSince >= Self.window + Self.window ? none : shared
         shared = none
         // The windows follow each other without gaps, whenever somebody looks.
