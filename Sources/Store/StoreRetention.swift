@@ -31,6 +31,8 @@ package enum CleaningObstacle: String, Hashable, Sendable, CaseIterable {
     case reader
     /// The file is too large to be written anew beside the gateway: an operator has to.
     case fileSize
+    /// The files are a server's, which keeps old rows for a while, and its log, archives and standbys longer.
+    case server
 }
 
 /// What is removed, each with a pace of its own, in the order in which one pass removes it.

@@ -31,6 +31,7 @@ struct UserCommandTests {
         #expect(try problem(#"{"rewritten":true}"#) == nil)
         #expect(try problem(#"{"rewritten":false,"reason":"READER"}"#)?.contains("goes on trying") == true)
         #expect(try problem(#"{"rewritten":false,"reason":"FILE_SIZE"}"#)?.contains("VACUUM") == true)
+        #expect(try problem(#"{"rewritten":false,"reason":"SERVER"}"#)?.contains("standbys") == true)
         let answer = try JSONValue(parsing: #"{"registrations":2,"links":1}"#.utf8)
         #expect(
             UserCommand.Erase.summary(answer)

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Store
 
 extension OpenAPI {
     /// What app installs do for themselves.
@@ -76,6 +77,6 @@ extension OpenAPI {
 
     private static let registrationToken = Schema.string.saying("The registration's token.")
     private static let messageName = Schema.string.saying("The name or the id of a message.")
-    private static let kind = Schema.choice(["RECEIVED", "OPENED", "IMPRESSION"])
+    private static let kind = Schema.choice(ReceiptKind.allCases.map { $0.rawValue.uppercased() })
     private static let receipt: KeyValuePairs<String, Schema> = ["message": messageName, "kind": kind, "time": .time]
 }

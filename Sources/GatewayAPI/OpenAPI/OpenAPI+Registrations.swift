@@ -76,7 +76,9 @@ extension OpenAPI {
                         "rewritten": .boolean.saying("Whether no file of the store holds a copy any more."),
                         "reason": .choice(CleaningObstacle.allCases.map(\.wire)).saying(
                             "READER: the store is being read as it was; the gateway goes on trying. "
-                                + "FILE_SIZE: unused parts of pages may hold copies until a VACUUM."),
+                                + "FILE_SIZE: unused parts of pages may hold copies until a VACUUM. "
+                                + "SERVER: on PostgreSQL, old rows stay until its VACUUM, and longer in its log, archives "
+                                + "and standbys."),
                     ],
                     required: [
                         "registrations", "messages", "links", "receipts", "deviceGroups", "auditEntries", "rewritten",

@@ -46,6 +46,7 @@ extension CleaningObstacle {
         switch self {
         case .reader: "READER"
         case .fileSize: "FILE_SIZE"
+        case .server: "SERVER"
         }
     }
 }

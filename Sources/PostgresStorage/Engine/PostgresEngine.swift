@@ -64,6 +64,13 @@ package final class PostgresEngine: StorageEngine {
 
     package var earlierWorkers: Int64 { 0 }
 
+    // MARK: Files
+
+    /// Nothing here sees to the server's files, so none of them is known to be clean.
+    package func isCleaningDue(_ db: any Database) throws -> Bool { true }
+
+    package func cleanFiles() async throws -> CleaningObstacle? { .server }
+
     // MARK: Reading and writing
 
     package func readAtOnce<Value>(_ body: (any Database) throws -> Value) throws -> Value {

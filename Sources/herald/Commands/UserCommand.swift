@@ -55,14 +55,17 @@ struct UserCommand: AsyncParsableCommand {
         /// Why files of the store may still hold copies; `nil`: they don't.
         static func problem(_ answer: JSONValue) -> String? {
             guard answer["rewritten"] == .bool(false) else { return nil }
-            guard answer["reason"] == .string("READER") else {
-                return
-                    "the store is too large to be rewritten beside the gateway: unused parts of its pages may hold copies "
+            return switch answer["reason"] {
+            case .string("READER"):
+                "something reads the store as it was before (a backup, doctor --ledger, sqlite3): its files hold copies "
+                    + "until that ends; the gateway goes on trying and logs when it is done"
+            case .string("SERVER"):
+                "files of the PostgreSQL server may hold copies: of its tables until VACUUM has run on them, of its log, "
+                    + "archives and standbys longer"
+            default:
+                "the store is too large to be rewritten beside the gateway: unused parts of its pages may hold copies "
                     + "until VACUUM runs on it"
             }
-            return
-                "something reads the store as it was before (a backup, doctor --ledger, sqlite3): its files hold copies "
-                + "until that ends; the gateway goes on trying and logs when it is done"
         }
     }
 }
