@@ -38,8 +38,8 @@ package protocol DeliveryStore: TrafficStore {
     /// them is open, and else those of other nodes.
     ///
     /// - Parameters:
-    ///   - limit: the most messages of each project that are not paced; there are at most ``OpenFanOut/pacedLimit`` paced
-    ///     ones beside them.
+    ///   - limit: the most messages of each project that are not paced and have shards of `share`; as many of other nodes and
+    ///     ``OpenFanOut/pacedLimit`` paced ones may come beside them.
     ///   - held: routes that nothing is to be taken for.
     ///   - share: whose shards come first.
     func openFanOuts(

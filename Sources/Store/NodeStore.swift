@@ -32,7 +32,7 @@ package protocol NodeStore: Sendable {
 
     /// Takes over what other nodes committed since the last call: the store's readers are told of it.
     ///
-    /// - Returns: what lanes may have to do.
+    /// - Returns: what lanes may have to do, and whether nodes or stored projects changed.
     func catchUp() async throws(StoreError) -> StoreChange
 
     /// How the only deliveries of some messages ended, whichever node recorded it; those that have not ended are left out. One

@@ -3,9 +3,9 @@ import Synchronization
 
 /// What a commit changed that others may have to know.
 package struct StoreChange: OptionSet, Hashable, Sendable {
-    package let rawValue: UInt8
+    package let rawValue: UInt16
 
-    package init(rawValue: UInt8) {
+    package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 
@@ -25,6 +25,8 @@ package struct StoreChange: OptionSet, Hashable, Sendable {
     package static let webhooks = StoreChange(rawValue: 1 << 6)
     /// There is a newer version of the stored projects, see ``ProjectStore``.
     package static let storedProjects = StoreChange(rawValue: 1 << 7)
+    /// A gateway that shares the store came, began to leave or left, see ``NodeStore``.
+    package static let nodes = StoreChange(rawValue: 1 << 8)
 
     /// New work of a lane.
     package static func work(_ lane: Lane) -> StoreChange {

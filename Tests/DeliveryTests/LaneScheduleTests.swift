@@ -220,6 +220,27 @@ struct LaneScheduleTests {
         #expect(claim(&schedule, at: now + .milliseconds(4200)) != nil)
     }
 
+    @Test func aShardOfAnotherNodeThatMovedBeforeTheClaimOfItCameBackMovedByThat() {
+        let fanOut = Self.fanOut("a", message: 1, isOwn: false)
+        var schedule = schedule([fanOut])
+        func offer(_ cursor: Int64, at time: Timestamp) {
+            schedule.wake()
+            _ = schedule.next(at: time)
+            schedule.offered(
+                [Self.fanOut("a", message: 1, cursor: cursor, isOwn: false)], DueRoutes(),
+                projects: [Self.project("a")], limitPerProject: 16, at: time)
+        }
+        let time = now + .seconds(1)
+        offer(0, at: time)
+        guard case .claim(let order) = schedule.next(at: time) else {
+            Issue.record("no claim")
+            return
+        }
+        offer(100, at: time)
+        schedule.finished(order, with: order.limit, isDone: false, at: time)
+        #expect(claim(&schedule, at: time) != nil)
+    }
+
     @Test func ownShardsAreClaimedOnWhenAnotherNodeWasFaster() {
         var schedule = schedule([Self.fanOut("a", message: 1)])
         guard case .claim(let order) = schedule.next(at: now) else {
@@ -487,6 +508,36 @@ struct LaneScheduleTests {
         schedule.offered(
             [], DueRoutes(routes: [Self.route("a")]), projects: [Self.project("a")], limitPerProject: 4, at: time)
         #expect(claim(&schedule, at: time)?.limit == 100)
+    }
+
+    @Test func aTrialThatAnotherNodeOvertookIsMadeAgain() {
+        func tried(saying new: [PushRoute: HeldRoute]? = nil, isOvertaken: Bool) -> LaneSchedule.Action {
+            let held = [Self.route("a"): HeldRoute(retryAfter: .zero, limit: 2)]
+            let fanOut = Self.fanOut("a", message: 1, route: Self.route("a"))
+            var schedule = schedule([fanOut], held: held)
+            guard case .claim(let order) = schedule.next(at: now) else { return .stop }
+            if let new {
+                schedule.hold(new, at: now)
+                _ = schedule.next(at: now)
+                schedule.offered(
+                    [fanOut], DueRoutes(), projects: [Self.project("a")], limitPerProject: 16, at: now)
+            }
+            schedule.finished(order, with: 0, isDone: false, isOvertaken: isOvertaken, at: now)
+            if case .claim = schedule.next(at: now) { Issue.record("tried again at once") }
+            return schedule.next(at: now + .milliseconds(250))
+        }
+        guard case .claim(let order) = tried(isOvertaken: true) else {
+            Issue.record("no second trial")
+            return
+        }
+        #expect(order.limit == 2)
+        if case .claim = tried(isOvertaken: false) { Issue.record("tried twice") }
+        // What the sender said meanwhile counts.
+        if case .claim = tried(
+            saying: [Self.route("a"): HeldRoute(retryAfter: .seconds(5), limit: 2)], isOvertaken: true)
+        {
+            Issue.record("tried before its time")
+        }
     }
 
     @Test func aFanOutGoesOnWithoutItsHeldRoutes() {

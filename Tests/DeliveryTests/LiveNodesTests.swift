@@ -6,17 +6,17 @@ import Testing
 
 /// How many gateways share a store, as one of them knows it.
 struct LiveNodesTests {
-    @Test func whoSharesWithThemIsToldWhenTheirNumberChanges() {
+    @Test func whoSharesWithThemIsToldWhenTheirNumberOrItsPlaceChanges() {
         let nodes = LiveNodes()
         let told = Mutex<[Int]>([])
-        nodes.onCountChange { count in told.withLock { $0.append(count) } }
+        nodes.onChange { count in told.withLock { $0.append(count) } }
         nodes.beginBesideOthers()
         #expect(nodes.shards == .all)
-        for count in [1, 2, 2, 3, 1] {
-            nodes.update(to: NodeStanding(count: count, place: count - 1, isFirst: false), asked: .now)
+        for (count, place) in [(1, 0), (2, 1), (2, 1), (3, 2), (3, 1), (3, 1), (1, 0)] {
+            nodes.update(to: NodeStanding(count: count, place: place, isFirst: false), asked: .now)
             #expect(nodes.count == count)
-            #expect(nodes.shards == ShardShare(of: count, at: count - 1))
+            #expect(nodes.shards == ShardShare(of: count, at: place))
         }
-        #expect(told.withLock { $0 } == [2, 3, 1])
+        #expect(told.withLock { $0 } == [2, 3, 3, 1])
     }
 }

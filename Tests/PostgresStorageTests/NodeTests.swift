@@ -147,17 +147,22 @@ struct NodeTests {
         }
         try await lives()
         #expect(try await b.nodes.catchUp() == [])
-        for _ in 0..<3 {
+        for word in 0..<3 {
             time.withLock { $0 = $0 + .milliseconds(250) }
             let own = try await a.nodes.beat(first, address: nil, isLeaving: true)
             #expect(own == NodeStanding(count: 2, place: 1, isFirst: false))
-            #expect(try await b.nodes.catchUp() == [.interactiveWork, .bulkWork])
+            // That there is one node less is new with its first word.
+            #expect(
+                try await b.nodes.catchUp()
+                    == (word == 0 ? [.interactiveWork, .bulkWork, .nodes] : [.interactiveWork, .bulkWork]))
             #expect(try await b.nodes.catchUp() == [])
         }
         #expect(try await b.nodes.beat(second, address: nil) == NodeStanding(count: 1, place: 0, isFirst: true))
         #expect(try await b.nodes.catchUp() == [])
         try await a.nodes.leave(first)
-        #expect(try await b.nodes.catchUp() == [.interactiveWork, .bulkWork])
+        #expect(try await b.nodes.catchUp() == [.interactiveWork, .bulkWork, .nodes])
+        _ = try await a.nodes.enter("a:2", version: "1.0", address: nil)
+        #expect(try await b.nodes.catchUp() == [.interactiveWork, .bulkWork, .nodes])
         try a.store.close()
         try b.store.close()
         try await PostgreSQLServer.shared().dropDatabase(database)

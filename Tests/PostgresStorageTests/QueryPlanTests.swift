@@ -56,6 +56,7 @@ struct QueryPlanTests {
         Hot(name: "pauses of a worker", sql: RoutePauseTable.ofWorker),
         Hot(name: "next project", sql: FanOutTable.nextProject),
         Hot(name: "next open message", sql: FanOutTable.nextMessage),
+        Hot(name: "next open message with own shards", sql: FanOutTable.nextOwnMessage),
         Hot(name: "open shards", sql: FanOutTable.shardsOfMessage),
         Hot(name: "open shards of other nodes", sql: FanOutTable.shardsOfOthers),
         Hot(name: "oldest shard of a route", sql: FanOutTable.oldestOfRoute),

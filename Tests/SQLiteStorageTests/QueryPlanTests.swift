@@ -61,6 +61,7 @@ struct QueryPlanTests {
         Hot(name: "pauses of a worker", sql: RoutePauseTable.ofWorker, covers: true),
         Hot(name: "next project", sql: FanOutTable.nextProject, covers: true),
         Hot(name: "next open message", sql: FanOutTable.nextMessage, walks: "VIRTUAL TABLE"),
+        Hot(name: "next open message with own shards", sql: FanOutTable.nextOwnMessage, walks: "VIRTUAL TABLE"),
         Hot(name: "open shards", sql: FanOutTable.shardsOfMessage, walks: "VIRTUAL TABLE"),
         Hot(name: "open shards of other nodes", sql: FanOutTable.shardsOfOthers, walks: "VIRTUAL TABLE"),
         Hot(name: "oldest shard of a route", sql: FanOutTable.oldestOfRoute),

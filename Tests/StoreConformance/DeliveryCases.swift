@@ -126,6 +126,10 @@ extension ConformanceCase {
                     let isOwn = (fanOut.id.message + fanOut.id.shard) % 3 == place
                     #expect(fanOut.isOwn == (isOwn || fanOut.message == last))
                 }
+                // What others do the rest of takes no turns from what this node has shards of.
+                let few = try await scene.store.openFanOuts(limitPerProject: 1, held: [], share: share)
+                #expect(few.filter { $0.isOwn && $0.message != last }.count == 1)
+                #expect(few.count <= 2)
             }
             // What another one has is claimed all the same, and shows in the cursor.
             let first = try #require(all.first)

@@ -44,6 +44,8 @@ struct ClaimOrder: Sendable {
     let limit: Int
     /// Routes that nothing is to be taken for.
     let held: Set<PushRoute>
+    /// The held route that is tried with it; `nil`: none.
+    let tried: PushRoute?
     let worker: WorkerID
     /// How many times the store's offers had been read.
     let reading: Int

@@ -76,8 +76,8 @@ extension LaneSchedule {
         for project in share.turns {
             if let (source, limit, held) = claim(for: project, at: now, wakeUp: &wakeUp) {
                 let order = ClaimOrder(
-                    source: source, project: project, limit: limit, held: held, worker: worker,
-                    reading: offers.readings)
+                    source: source, project: project, limit: limit, held: held,
+                    tried: tried(by: source, of: project, besides: held), worker: worker, reading: offers.readings)
                 take(order, at: now)
                 return .claim(order)
             }
@@ -159,22 +159,32 @@ extension LaneSchedule {
         }
     }
 
+    private func tried(
+        by source: ClaimOrder.Source, of project: ProjectID, besides closed: Set<PushRoute>
+    ) -> PushRoute? {
+        switch source {
+        case .page(let fanOut):
+            fanOut.route.map { held.contains($0) ? $0 : nil }
+                ?? queues[project]?.routes.first { held.contains($0) && !closed.contains($0) }
+        case .due(let route): held.contains(route) ? route : nil
+        // What is claimed because its sender waits is no trial.
+        case .awaited: nil
+        }
+    }
+
     private mutating func take(_ order: ClaimOrder, at now: Timestamp) {
         share.beginClaim(of: order.project, taking: order.limit)
+        if let tried = order.tried { held.tried(tried, at: now) }
         switch order.source {
         case .page(let fanOut):
             busyFanOuts.insert(fanOut.id)
             paces.claimed(order.limit, of: fanOut.message)
-            let tried =
-                fanOut.route ?? queues[order.project]?.routes.first { held.contains($0) && !order.held.contains($0) }
+            if !fanOut.isOwn { others.taken(fanOut.id) }
             queues[order.project]?.claimed(fanOut)
-            if let tried { held.tried(tried, at: now) }
         case .due(let route):
             busyRoutes.insert(route)
             queues[order.project]?.claimedDue()
-            held.tried(route, at: now)
         case .awaited(let route, let retries):
-            // What is claimed because its sender waits is no trial.
             busyRoutes.insert(route)
             queues[order.project]?.claimedDue()
             awaited.removeFirst(retries.count, of: route)
@@ -267,14 +277,7 @@ extension LaneSchedule {
         switch order.source {
         case .page(let fanOut):
             paces.count(count, of: fanOut.message, at: now)
-            if !fanOut.isOwn {
-                if !isOvertaken {
-                    others.claimed(fanOut.id)
-                } else {
-                    offers.expect(others.overtaken(fanOut.id, at: now))
-                    edit(order.project) { $0.remove(fanOut.id) }
-                }
-            }
+            if isOvertaken { overtaken(order, of: fanOut, at: now) }
             guard isDone else { return }
             edit(order.project) { $0.remove(fanOut.id) }
             // What was offered meanwhile may be newer than what the claim saw.
@@ -290,6 +293,13 @@ extension LaneSchedule {
             // Whether anything else of the route is due is not known.
             offers.invalidate()
         }
+    }
+
+    private mutating func overtaken(_ order: ClaimOrder, of fanOut: OpenFanOut, at now: Timestamp) {
+        if let tried = order.tried { held.isUntried(tried, at: now) }
+        guard !fanOut.isOwn else { return }
+        offers.expect(others.overtaken(fanOut.id, at: now))
+        edit(order.project) { $0.remove(fanOut.id) }
     }
 
     /// A claim failed; the next one comes at `time`.

@@ -11,7 +11,7 @@ package final class LiveNodes: Sendable {
     }
 
     private let state = Mutex(State())
-    private let countChanged = Mutex<(@Sendable (Int) -> Void)?>(nil)
+    private let changed = Mutex<(@Sendable (Int) -> Void)?>(nil)
 
     /// This gateway alone.
     package init() {}
@@ -35,9 +35,10 @@ package final class LiveNodes: Sendable {
         state.withLock { $0.standing.isFirst = false }
     }
 
-    /// Sets what is called when ``count`` changed; without a lock held, by the caller of ``update(to:asked:)``.
-    package func onCountChange(_ body: @escaping @Sendable (Int) -> Void) {
-        countChanged.withLock { $0 = body }
+    /// Sets what is called with ``count`` when that or ``shards`` changed; without a lock held, by the caller of
+    /// ``update(to:asked:)``.
+    package func onChange(_ body: @escaping @Sendable (Int) -> Void) {
+        changed.withLock { $0 = body }
     }
 
     /// Notes what the store said. Called by one task.
@@ -46,9 +47,9 @@ package final class LiveNodes: Sendable {
     package func update(to standing: NodeStanding, asked: ContinuousClock.Instant) {
         let before = state.withLock { state in
             defer { state = State(standing: standing, end: asked + StoreNode.lifetime) }
-            return state.standing.count
+            return state.standing
         }
-        guard before != standing.count else { return }
-        countChanged.withLock { $0 }?(standing.count)
+        guard (before.count, before.place) != (standing.count, standing.place) else { return }
+        changed.withLock { $0 }?(standing.count)
     }
 }

@@ -9,7 +9,7 @@ struct OthersShards {
         var cursor: Int64
         /// Since when it stands there.
         var since: Timestamp
-        /// Whether this node claimed from it.
+        /// Whether this node claims from it.
         var isTaken = false
     }
 
@@ -41,8 +41,8 @@ struct OthersShards {
         return (claimable, next)
     }
 
-    /// This node claimed from one: it is this node that moved it.
-    mutating func claimed(_ id: OpenFanOut.ID) {
+    /// This node claims from one: when it moves now, that is no progress of its own node.
+    mutating func taken(_ id: OpenFanOut.ID) {
         entries[id]?.isTaken = true
     }
 

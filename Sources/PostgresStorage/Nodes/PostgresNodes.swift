@@ -14,15 +14,17 @@ package final class PostgresNodes: NodeStore {
         var registrations: Int64
         var load: Int64
         var webhooks: Int64
-        /// Changes when a node comes or leaves, and while one hands over.
+        /// Changes when a node comes, begins to leave or leaves.
         var nodes: Int64
+        /// Changes while a node hands over.
+        var handingOver: Int64
         /// The newest version of the stored projects.
         var projects: Int64
 
         /// Whether readers of the store have something to take over.
         func differs(from before: Seen?) -> Bool {
             guard var before else { return true }
-            (before.nodes, before.projects) = (nodes, projects)
+            (before.nodes, before.handingOver, before.projects) = (nodes, handingOver, projects)
             return before != self
         }
     }
@@ -43,7 +45,8 @@ package final class PostgresNodes: NodeStore {
             coalesce((SELECT max(number) FROM registration_change), 0),
             coalesce((SELECT max(change) FROM project), 0),
             coalesce((SELECT sum(revision) + count(*) FROM webhook), 0),
-            (SELECT CAST(count(*) + coalesce(sum(id + is_leaving * heartbeat), 0) AS bigint) FROM node),
+            (SELECT coalesce(sum(hashint8(id * 2 + is_leaving)), 0) FROM node),
+            (SELECT CAST(coalesce(sum(is_leaving * heartbeat), 0) AS bigint) FROM node),
             coalesce((SELECT hashtextextended(encode(key_check, 'hex'), version) FROM project_version
                 ORDER BY version DESC LIMIT 1), 0)
         """
@@ -139,7 +142,8 @@ package final class PostgresNodes: NodeStore {
             defer { numbers.reset() }
             return Seen(
                 event: numbers.number(0), registrations: numbers.number(1), load: numbers.number(2),
-                webhooks: numbers.number(3), nodes: numbers.number(4), projects: numbers.number(5))
+                webhooks: numbers.number(3), nodes: numbers.number(4), handingOver: numbers.number(5),
+                projects: numbers.number(6))
         }
         let before = seen.withLock { $0 }
         guard now != before else { return [] }
@@ -149,9 +153,13 @@ package final class PostgresNodes: NodeStore {
         // Not before: what could not be told is told with the next look.
         seen.withLock { $0 = now }
         // What a node gives back that stops makes no event.
-        let work: StoreChange =
-            before?.event == now.event && before?.nodes == now.nodes ? [] : [.interactiveWork, .bulkWork]
-        return before?.projects == now.projects ? work : work.union(.storedProjects)
+        var change: StoreChange = []
+        if before?.nodes != now.nodes { change.insert(.nodes) }
+        if before?.projects != now.projects { change.insert(.storedProjects) }
+        if before?.event != now.event || before?.handingOver != now.handingOver || change.contains(.nodes) {
+            change.formUnion([.interactiveWork, .bulkWork])
+        }
+        return change
     }
 
     package func providerToken(of key: ProviderKeyName) async throws(StoreError) -> SealedProviderToken? {

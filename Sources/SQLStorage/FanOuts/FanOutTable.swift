@@ -37,12 +37,18 @@ struct FanOutTable {
     private static let isOffered = """
         (f.only_route IS NULL OR f.only_route NOT IN (SELECT value FROM numbers(?3)))
         """
-    static let nextMessage = """
+    static let nextMessage = next()
+    /// The next one of which a node has shards; ?4 and ?5: see ``ShardShare``.
+    static let nextOwnMessage = next(
+        "AND ((f.message + f.shard) % ?4 = ?5 OR m.rate IS NOT NULL OR m.finish_by IS NOT NULL)")
+    private static func next(_ filter: String = "") -> String {
+        """
         SELECT f.message, m.id, m.rate, m.finish_by, m.audience
         FROM fan_out f INDEXED BY fan_out_open CROSS JOIN message m ON m.seq = f.message
-        WHERE f.project = ?1 AND f.is_open = 1 AND f.message > ?2 AND \(isOffered)
+        WHERE f.project = ?1 AND f.is_open = 1 AND f.message > ?2 AND \(isOffered) \(filter)
         ORDER BY f.message LIMIT 1
         """
+    }
     // ?5 and ?6: see ``ShardShare``.
     static let shardsOfMessage = """
         SELECT f.shard, f.only_route, f.after_key FROM fan_out f INDEXED BY fan_out_open
@@ -131,20 +137,32 @@ struct FanOutTable {
             open.append(
                 try fanOut(row, of: project, remaining: remaining(row), shard: row[5], route: row[6], cursor: row[7]))
         }
-        var (last, unpaced, paced) = (Int64.min, 0, 0)
-        while unpaced < limit, let row = try db.row(Self.nextMessage, [project.rawValue, last, held]) {
+        var (last, unpaced, paced, others) = (Int64.min, 0, 0, 0)
+        while unpaced < limit {
+            // Messages of which others do the rest take no place from those that this node has shards of.
+            let next =
+                others < limit
+                ? try db.row(Self.nextMessage, [project.rawValue, last, held])
+                : try db.row(Self.nextOwnMessage, [project.rawValue, last, held, share.count, share.place])
+            guard let row = next else { break }
             last = row[0]
             let isPaced = (row[2] as Int?) != nil || (row[3] as Int64?) != nil
-            if isPaced { paced += 1 } else { unpaced += 1 }
+            if isPaced { paced += 1 }
             guard !isPaced || paced <= OpenFanOut.pacedLimit else { continue }
-            let remaining = try remaining(row)
             // Each node takes its part of a pace, so all of them claim from a paced message.
             let own = isPaced ? .all : share
-            let limit = OpenFanOut.shardsPerMessage
             var shards = try db.rows(
-                Self.shardsOfMessage, [project.rawValue, last, held, limit, own.count, own.place])
+                Self.shardsOfMessage,
+                [project.rawValue, last, held, OpenFanOut.shardsPerMessage, own.count, own.place])
             let isOwn = own == .all || !shards.isEmpty
-            if !isOwn { shards = try db.rows(Self.shardsOfOthers, [project.rawValue, last, held, limit]) }
+            if !isOwn {
+                others += 1
+                shards = try db.rows(
+                    Self.shardsOfOthers, [project.rawValue, last, held, OpenFanOut.shardsPerMessage])
+            } else if !isPaced {
+                unpaced += 1
+            }
+            let remaining = try remaining(row)
             for shard in shards {
                 open.append(
                     try fanOut(

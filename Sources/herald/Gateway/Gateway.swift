@@ -138,9 +138,9 @@ struct Gateway: Service {
             refusals: refusals,
             admission: admission, nodes: liveNodes, clock: ContinuousClock(), wallTime: { time.now() },
             random: { Double.random(in: 0..<1) }, tracer: telemetry?.tracer, logger: logger)
-        liveNodes.onCountChange { count in
+        liveNodes.onChange { count in
             senders.divide(among: count)
-            // One that ended leaves work behind.
+            // One that ended leaves work behind, and this one's shards are others.
             for lane in [Lane.interactive, .bulk] { runner.wake(lane) }
         }
         nodeServices =
@@ -150,8 +150,8 @@ struct Gateway: Service {
                         store: nodes, name: nodeName, address: nodeAddress, departure: departure, live: liveNodes,
                         time: sharedTime, projects: storedProjects, logger: logger),
                     OtherNodesWatch(
-                        store: nodes, runner: runner, maybeNewerProjects: storedProjects?.state.maybeNewer,
-                        logger: logger),
+                        store: nodes, runner: runner, departure: departure,
+                        maybeNewerProjects: storedProjects?.state.maybeNewer, logger: logger),
                 ] as [any Service]
             } ?? []
         storedProjects?.state.onChange { departure.wake() }

@@ -24,7 +24,7 @@ struct NodeHeartbeat: Service {
 
     /// Whether the gateway was told to stop: others take over what it gives back while it winds down.
     final class Departure: Sendable {
-        fileprivate let changed = AutoResetEvent()
+        let changed = AutoResetEvent()
         private let flag = Atomic(false)
 
         /// Whether it was.
@@ -111,6 +111,8 @@ struct NodeHeartbeat: Service {
 struct OtherNodesWatch: Service {
     let store: any NodeStore
     let runner: DeliveryRunner
+    /// Whose heartbeat tells this gateway its place.
+    let departure: NodeHeartbeat.Departure
     /// Is raised when there is a newer version of the stored projects; `nil`: they are files.
     var maybeNewerProjects: AutoResetEvent?
     let logger: Logger
@@ -144,6 +146,8 @@ struct OtherNodesWatch: Service {
                 do throws(StoreError) {
                     let change = try await store.catchUp()
                     for lane in [Lane.interactive, .bulk] where change.contains(.work(lane)) { runner.wake(lane) }
+                    // Each learns at once which shards are its own now.
+                    if change.contains(.nodes) { departure.wake() }
                     if change.contains(.storedProjects) { maybeNewerProjects?.raise() }
                     if !change.isEmpty { looks.isDue = true }
                     if looks.take(at: .now) {

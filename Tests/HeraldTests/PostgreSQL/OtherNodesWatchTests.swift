@@ -39,7 +39,7 @@ struct OtherNodesWatchTests {
         func nodes() async throws(StoreError) -> [StoreNode] { [] }
         func tellOthers() async {}
         func otherCommit(atMost limit: Duration) async { await heard.wait(atMost: limit, on: ContinuousClock()) }
-        func catchUp() async throws(StoreError) -> StoreChange { [.interactiveWork, .bulkWork] }
+        func catchUp() async throws(StoreError) -> StoreChange { [.interactiveWork, .bulkWork, .nodes] }
         func ends(of messages: [MessageID]) async throws(StoreError) -> [MessageID: RecordedEnd] {
             state.withLock { state in
                 state.questions.append(messages)
@@ -67,8 +67,12 @@ struct OtherNodesWatchTests {
         for message in messages { #expect(runner.waiters.enter(message)) }
         others.record(RecordedEnd(outcome: .rejected, reason: "Unregistered"), of: messages[0])
         others.record(RecordedEnd(outcome: .accepted, reason: nil), of: messages[1])
-        let watch = OtherNodesWatch(store: others, runner: runner, logger: quiet)
+        let departure = NodeHeartbeat.Departure()
+        let watch = OtherNodesWatch(store: others, runner: runner, departure: departure, logger: quiet)
         let watching = Task { await watch.run() }
+        // That others came or went is a reason for a heartbeat now.
+        await departure.changed.wait(atMost: .longerThanAnyTest, on: ContinuousClock())
+        #expect(!departure.hasBegun)
         async let first = runner.end(of: messages[0], atMost: .longerThanAnyTest)
         async let second = runner.end(of: messages[1], atMost: .longerThanAnyTest)
         #expect(await first == DeliveryEnd(outcome: .rejected, reason: "Unregistered"))
