@@ -32,10 +32,17 @@ package struct PushServiceName: Hashable, Sendable, CustomStringConvertible {
 
     /// The service of an endpoint; `nil` only for what is no subscription's endpoint.
     package init?(endpoint: String) {
-        let authority = endpoint.utf8.dropFirst("https://".utf8.count).prefix {
-            $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
-        }
+        let authority = endpoint.utf8[..<(Self.end(in: endpoint) ?? endpoint.endIndex)].dropFirst(Self.scheme.count)
         self.init(String(Substring(authority)))
+    }
+
+    private static let scheme = "https://".utf8
+
+    /// Where host and port of an endpoint end; `nil`: with the endpoint. By bytes: it is asked for each push.
+    static func end(in endpoint: String) -> String.Index? {
+        endpoint.utf8.dropFirst(scheme.count).firstIndex {
+            $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
+        }
     }
 
     /// The origin, as `aud` of a token has it (RFC 6454 §6.2).

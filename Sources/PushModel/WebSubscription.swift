@@ -24,12 +24,8 @@ package struct WebSubscription: Hashable, Sendable {
         self.applicationKey = applicationKey
     }
 
-    /// Where host and port end; `nil`: with the endpoint. By bytes: this is asked for each push.
-    package var endOfAuthority: String.Index? {
-        endpoint.utf8.dropFirst("https://".utf8.count).firstIndex {
-            $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
-        }
-    }
+    /// Where host and port end; `nil`: with the endpoint.
+    package var endOfAuthority: String.Index? { PushServiceName.end(in: endpoint) }
 
     /// The URL of the push service: the endpoint with the first character of its path, and no more; `nil`: it has no path.
     package var serviceURL: String? {

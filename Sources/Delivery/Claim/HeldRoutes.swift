@@ -54,8 +54,8 @@ struct HeldRoutes {
         holds[route] = Hold(until: now + Self.trialRest, limit: hold.limit, untilBefore: hold.until)
     }
 
-    /// Nothing came of that: another worker was faster. It is tried again soon, unless the sender said something new.
-    mutating func isUntried(_ route: PushRoute, at now: Timestamp) {
+    /// Nothing came of trying a route: another worker was faster. It is tried again soon, unless the sender said something new.
+    mutating func overtaken(_ route: PushRoute, at now: Timestamp) {
         guard let hold = holds[route], let before = hold.untilBefore else { return }
         holds[route] = Hold(until: max(before, now + Self.overtakenRest), limit: hold.limit)
     }

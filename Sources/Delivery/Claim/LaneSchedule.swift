@@ -159,17 +159,19 @@ extension LaneSchedule {
         }
     }
 
+    /// The held route that a claim tries; `nil`: none.
     private func tried(
         by source: ClaimOrder.Source, of project: ProjectID, besides closed: Set<PushRoute>
     ) -> PushRoute? {
-        switch source {
-        case .page(let fanOut):
-            fanOut.route.map { held.contains($0) ? $0 : nil }
-                ?? queues[project]?.routes.first { held.contains($0) && !closed.contains($0) }
-        case .due(let route): held.contains(route) ? route : nil
-        // What is claimed because its sender waits is no trial.
-        case .awaited: nil
-        }
+        let route: PushRoute? =
+            switch source {
+            case .page(let fanOut):
+                fanOut.route ?? queues[project]?.routes.first { held.contains($0) && !closed.contains($0) }
+            case .due(let route): route
+            // What is claimed because its sender waits is no trial.
+            case .awaited: nil
+            }
+        return route.flatMap { held.contains($0) ? $0 : nil }
     }
 
     private mutating func take(_ order: ClaimOrder, at now: Timestamp) {
@@ -295,8 +297,9 @@ extension LaneSchedule {
         }
     }
 
+    /// Another worker claimed the page of an order.
     private mutating func overtaken(_ order: ClaimOrder, of fanOut: OpenFanOut, at now: Timestamp) {
-        if let tried = order.tried { held.isUntried(tried, at: now) }
+        if let tried = order.tried { held.overtaken(tried, at: now) }
         guard !fanOut.isOwn else { return }
         offers.expect(others.overtaken(fanOut.id, at: now))
         edit(order.project) { $0.remove(fanOut.id) }

@@ -140,7 +140,7 @@ struct Gateway: Service {
             random: { Double.random(in: 0..<1) }, tracer: telemetry?.tracer, logger: logger)
         liveNodes.onChange { count in
             senders.divide(among: count)
-            // One that ended leaves work behind, and this one's shards are others.
+            // One that ended leaves work behind, and this gateway has other shards now.
             for lane in [Lane.interactive, .bulk] { runner.wake(lane) }
         }
         nodeServices =

@@ -36,7 +36,7 @@ struct NodeHeartbeat: Service {
             wake()
         }
 
-        /// There is something to say before the next word is due.
+        /// There is something to say or to learn before the next word is due.
         func wake() { changed.raise() }
     }
 
@@ -111,7 +111,7 @@ struct NodeHeartbeat: Service {
 struct OtherNodesWatch: Service {
     let store: any NodeStore
     let runner: DeliveryRunner
-    /// Whose heartbeat tells this gateway its place.
+    /// Wakes the heartbeat, whose answer tells this gateway its place.
     let departure: NodeHeartbeat.Departure
     /// Is raised when there is a newer version of the stored projects; `nil`: they are files.
     var maybeNewerProjects: AutoResetEvent?
