@@ -180,6 +180,6 @@ extension WebSubscription {
         guard let start = endOfAuthority else { return "/" }
         let end = endpoint.utf8[start...].firstIndex(of: UInt8(ascii: "#")) ?? endpoint.endIndex
         let rest = endpoint[start..<end]
-        return rest.hasPrefix("/") ? String(rest) : "/" + rest
+        return rest.utf8.first == UInt8(ascii: "/") ? String(rest) : "/" + rest
     }
 }

@@ -234,4 +234,30 @@ struct GroupTests {
             #expect(states == [false, true])
         }
     }
+
+    /// Both read the same recipients, as two nodes do: the page is one's, and the other says that it was overtaken.
+    @Test func aPageIsClaimedOnceAndTheOtherSaysThatItWasOvertaken() async throws {
+        try await Self.with(registrations: 3) { store, registrations in
+            let topic = try #require(Topic(rawValue: "news"))
+            let now = Timestamp(milliseconds: 2000)
+            _ = try await store.subscribe(registrations.map(\.key), to: topic, at: Timestamp(milliseconds: 1))
+            let message = NewMessage(sampleFor: .topic(topic), in: Self.project, at: 1000)
+            _ = try await store.accept([message], claimedBy: nil)
+            let shard = try #require(try await store.openFanOuts(limitPerProject: 1).first).id
+            var workers: [WorkerID] = []
+            for name in ["a", "b"] { workers.append(try await store.enroll(name, for: .seconds(3600))) }
+            let claims = try await Self.together(
+                store,
+                workers.map { worker in
+                    Write(.claim) { try await store.claimPage(of: shard, limit: 2, held: [], by: worker, at: now) }
+                }
+            ).map { try $0.get() }
+            #expect(claims.map(\.isOvertaken) == [false, true])
+            #expect(claims.map { $0.page?.deliveries.count } == [2, nil])
+            let rest = try await store.claimPage(of: shard, limit: 2, held: [], by: workers[1], at: now)
+            #expect(rest.page?.deliveries.count == 1 && rest.isDone && !rest.isOvertaken)
+            let claimed = (claims[0].page?.deliveries ?? []) + (rest.page?.deliveries ?? [])
+            #expect(Set(claimed.map(\.registration.key)) == Set(registrations.map(\.key)))
+        }
+    }
 }

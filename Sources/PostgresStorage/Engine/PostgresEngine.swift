@@ -1,3 +1,4 @@
+import Dispatch
 package import Logging
 package import PostgreSQLClient
 package import PushModel
@@ -94,6 +95,36 @@ package final class PostgresEngine: StorageEngine {
         try await withReader { session in try Self.read(session, body) }
     }
 
+    /// How long an answer about whole tables may take.
+    private static let wholeTableTimeout: Duration = .seconds(24 * 3600)
+    /// What keeps the plans of all other statements at indexes, and their time short (``PostgreSQLConfiguration``).
+    private static let wholeTableSettings: KeyValuePairs = [
+        "statement_timeout": "0", "enable_seqscan": "on", "enable_hashjoin": "on", "enable_mergejoin": "on",
+    ]
+
+    /// On a connection of its own, so that no list or claim waits for it.
+    package func readWholeTables<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database) throws -> Value
+    ) async throws -> Value {
+        var configuration = configuration
+        configuration.answerTimeout = Self.wholeTableTimeout
+        return try await withCheckedThrowingContinuation { [configuration, logger] continuation in
+            DispatchQueue.global().async {
+                let session = PostgreSQLSession(configuration, logger: logger)
+                defer { session.close() }
+                continuation.resume(
+                    with: Result {
+                        try Self.read(session) { db in
+                            for (name, value) in Self.wholeTableSettings {
+                                try session.execute("SET LOCAL \(name) = \(value)")
+                            }
+                            return try body(db)
+                        }
+                    })
+            }
+        }
+    }
+
     /// BEGIN and COMMIT would make three statements of one.
     package func readOnce<Value: Sendable>(
         _ body: @escaping @Sendable (any Database) throws -> Value
@@ -173,7 +204,7 @@ package final class PostgresEngine: StorageEngine {
 
     /// The server holds the keys between its tables but one, and looks after its files.
     package func examine() async throws -> [(text: String, count: Int)] {
-        let count = try await readOnce { db in
+        let count = try await readWholeTables { db in
             let statement = try db.statement(Self.blocksWithoutMessage)
             defer { statement.reset() }
             return try statement.next() ? Int(statement.number(0)) : 0

@@ -20,6 +20,11 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// Reads in one snapshot, beside the writer.
     func read<Value: Sendable>(_ body: @escaping @Sendable (any Database) throws -> Value) async throws -> Value
 
+    /// Reads in one snapshot as ``read(_:)``, for as long as it takes: for statements that go through whole tables.
+    func readWholeTables<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database) throws -> Value
+    ) async throws -> Value
+
     /// Reads with one statement, which is a snapshot by itself: for who asks often.
     func readOnce<Value: Sendable>(_ body: @escaping @Sendable (any Database) throws -> Value) async throws -> Value
 
@@ -117,6 +122,12 @@ extension StorageEngine {
     package func endOfLeases(_ db: any Database) throws -> Timestamp { try leaseTime(db) }
 
     package func readOnce<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database) throws -> Value
+    ) async throws -> Value {
+        try await read(body)
+    }
+
+    package func readWholeTables<Value: Sendable>(
         _ body: @escaping @Sendable (any Database) throws -> Value
     ) async throws -> Value {
         try await read(body)

@@ -13,7 +13,7 @@ extension SQLStore {
     package func check(progress: @Sendable (Int, Int) -> Void) async throws(StoreError) -> [String] {
         var findings = CheckFindings()
         for rule in Self.rules {
-            let count = try await read { db in
+            let count = try await readWholeTables { db in
                 try db.number("SELECT count(*) FROM (\(rule.violations)) v") ?? 0
             }
             findings.add(rule.text, count: Int(count))
@@ -49,7 +49,7 @@ extension SQLStore {
     private func recount(
         _ findings: inout CheckFindings, _ progress: @Sendable (Int, Int) -> Void
     ) async throws(StoreError) {
-        let total = try await read { db in Int(try db.number(LedgerRecount.count) ?? 0) }
+        let total = try await readWholeTables { db in Int(try db.number(LedgerRecount.count) ?? 0) }
         let before = try await read { db in try DeliveryDaySums(stored: db) }
         var days: DeliveryDaySums? = DeliveryDaySums()
         var last: Int64? = 0

@@ -137,4 +137,15 @@ package final class SQLStore: Sendable {
             throw engine.note(error, isWrite: false)
         }
     }
+
+    /// As ``read(_:)``, for as long as it takes: for statements that go through whole tables.
+    func readWholeTables<Value: Sendable>(
+        _ body: @escaping @Sendable (any Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await engine.readWholeTables(body)
+        } catch {
+            throw engine.note(error, isWrite: false)
+        }
+    }
 }
