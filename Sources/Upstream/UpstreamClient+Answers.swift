@@ -125,6 +125,16 @@ extension UpstreamClient {
         }
     }
 
+    /// The reports of pushes that were admitted and that another gateway may have by now.
+    func keepForOthers(
+        _ indices: [Int], of batch: [Push], _ generation: Int, token: AuthorizationToken?
+    ) -> [PushReport] {
+        keep(indices, of: batch, generation, token: token)
+        return indices.map {
+            PushReport(index: $0, outcome: .notSent(.leaseOver), latency: .zero, isAttempt: false)
+        }
+    }
+
     /// Pushes that were admitted do not go. One of them may have been a probe: it shows nothing.
     private func keep(_ indices: [Int], of batch: [Push], _ generation: Int, token: AuthorizationToken?) {
         var findings = Findings(count: indices.count)

@@ -206,8 +206,13 @@ package final class UpstreamClient: Sendable {
             if !part.indices.isEmpty { parts.append((part, made.requests)) }
         }
         @Sendable func hand(_ part: UpstreamPools.Part, _ requests: [Request]) async {
+            // What waited for its token, its place or its body may be another gateway's by now.
+            guard part.indices.first.map({ batch[$0].isOurs }) ?? true else {
+                return report(keepForOthers(part.indices, of: batch, generation, token: token))
+            }
             await part.pool.submit(requests) { index in
-                self.objection(to: batch[part.indices[index]], of: generation) == nil
+                let push = batch[part.indices[index]]
+                return push.isOurs && self.objection(to: push, of: generation) == nil
             } completion: { completions in
                 report(self.read(completions, at: part.indices, of: batch, generation, token: token))
             }
@@ -351,12 +356,20 @@ extension UpstreamClient {
     func givenBack(
         _ index: Int, of batch: [Push], _ generation: Int, after latency: Duration
     ) -> PushReport {
+        guard batch[index].isOurs else {
+            return PushReport(index: index, outcome: .notSent(.leaseOver), latency: latency, isAttempt: false)
+        }
         let (refusal, pause) = objection(to: batch[index], of: generation) ?? (service.overload, .zero)
         let isBeingProbed = state.withLock { $0.control.isProbing(for: batch[index]) }
         return PushReport(
             index: index, outcome: .throttled(refusal, after: pause), latency: latency, isAttempt: false,
             isBeingProbed: isBeingProbed)
     }
+}
+
+extension Push {
+    /// Whether no other gateway may have it by now.
+    fileprivate var isOurs: Bool { mayLeave?() ?? true }
 }
 
 extension UpstreamCircuit {

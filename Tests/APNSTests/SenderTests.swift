@@ -51,6 +51,22 @@ struct SenderTests {
         #expect(outcomes == expected)
     }
 
+    @Test func `What another gateway may have by now is given back and not sent`() async throws {
+        let fixture = SenderFixture()
+        try fixture.sender.use([fixture.app()])
+        let batch = try (0..<3).map { (number: Int64) throws -> Push in
+            let push = try makePush(number)
+            return Push(
+                route: push.route, lane: push.lane, address: push.address, isProven: true, content: push.content,
+                payload: push.payload, id: push.id, mayLeave: { false })
+        }
+        let reports = await fixture.reports(of: batch)
+        #expect(reports.map(\.outcome) == Array(repeating: .notSent(.leaseOver), count: 3))
+        #expect(reports.allSatisfy { !$0.isAttempt })
+        #expect(fixture.transport.pools.allSatisfy { $0.requests.isEmpty })
+        #expect(await fixture.send([try makePush(9)]) == [.accepted])
+    }
+
     @Test func `Apps with the same endpoint, key and trust share a pool, others do not`() throws {
         let fixture = SenderFixture()
         let local = UpstreamEndpoint(host: "127.0.0.1", port: 2197)

@@ -40,7 +40,8 @@ struct UpstreamScenarioTests {
         play.simulator.scenarios.set(ScenarioSet())
         #expect(await play.send(batch).count(where: \.isAttempt) == 0)
         play.time.advance(by: .seconds(60))
-        #expect(await play.send(batch).count { $0.outcome == .accepted } == 1)
+        // Not the whole batch: after a refusal a few go at first, and the rest would see an answer that came between.
+        #expect(await play.send([batch[0]]).map(\.outcome) == [.accepted])
         #expect(play.status?.pauses == [])
         #expect(await play.send(batch).allSatisfy { $0.outcome == .accepted })
         try await play.stop()

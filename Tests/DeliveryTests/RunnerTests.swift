@@ -440,4 +440,25 @@ struct RunnerTests {
             }
         }
     }
+
+    /// By one that ended before it had booked all: no signal comes of it.
+    @Test func whatAnotherGatewayCancelledIsBooked() async throws {
+        try await Rig().run { rig in
+            try await rig.subscribe(50)
+            var submission = try Sample.submission(to: .topic(Sample.topic))
+            submission.options.rate = 1
+            let message = try await rig.acceptMessage(submission)
+            await rig.sender.untilSent(1)
+            await rig.untilIdle()
+            _ = try await rig.store.control(
+                message.id, in: Sample.projectID, .cancel, at: rig.wallTime(), by: .gateway)
+            try await rig.advance { store in
+                // A store that can't be read fails the test by its time.
+                let report = try? await store.base.report(message.id, in: Sample.projectID)
+                return report?.recipients == 50 && report?.inFlight == 0
+            }
+            let ended = try #require(try await rig.store.base.report(message.id, in: Sample.projectID)).ended
+            #expect(ended[.cancelled, default: 0] > 40)
+        }
+    }
 }

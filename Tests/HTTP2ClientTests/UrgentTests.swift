@@ -152,6 +152,40 @@ extension UrgentTests {
 /// What waits for a stream and is not wanted any more.
 @Suite(.enabled(if: Tool.hasOpenSSL), .timeLimit(.minutes(5)))
 struct ReconsiderTests {
+    /// As after a stop of the process: what it changed was not told yet.
+    @Test func whatHasWaitedForLongIsAskedAboutBeforeItsStreamOpens() async throws {
+        let peer = try await ScriptedPeer()
+        try await withEngine { engine in
+            var configuration = PoolConfiguration.local(peer.port, trust: peer.tls)
+            configuration.connectionLimit = 1
+            configuration.wantedTime = .zero
+            configuration.warmingTimeout = .seconds(600)
+            configuration.streamTimeout = .seconds(600)
+            configuration.queueTimeout = .seconds(600)
+            let pool = try engine.openPool(configuration)
+            let isWanted = Shared(true)
+            let (completions, continuation) = AsyncStream.makeStream(of: [RequestCompletion].self)
+            async let submitted: Void = pool.submit(Array(repeating: .get, count: 3)) { _ in
+                isWanted.withLock { $0 }
+            } completion: {
+                continuation.yield($0)
+            }
+            try await peer.greet(maxStreams: 1)
+            let stream = try await peer.next(Frame.headers).stream
+            isWanted.withLock { $0 = false }
+            try peer.send(.answer(stream, status: 200))
+            var ends: [Int: Exchange] = [:]
+            for await batch in completions {
+                for completion in batch { ends[completion.index] = completion.exchange }
+                if ends.count == 3 { break }
+            }
+            await submitted
+            #expect(ends[0]?.status == 200)
+            #expect([1, 2].allSatisfy { ends[$0]?.notSent?.kind == .withdrawn })
+            #expect(pool.statistics.queued == 0)
+        }
+    }
+
     @Test func whatIsNotWantedAnyMoreEndsAndTheRestGoes() async throws {
         let peer = try await ScriptedPeer()
         try await withEngine { engine in

@@ -28,6 +28,38 @@ struct LossTests {
         #expect(spoiled.proxy.connections == 2)
     }
 
+    /// The server then says that it took place, though no standby has it.
+    @Test func aCommitWhoseWaitForAStandbyWasEndedWaitsAgain() async throws {
+        let server = try await PostgreSQLServer(settings: [:])
+        let database = try await TestDatabase(on: server)
+        try await database.withSession { try $0.execute("CREATE TABLE t (x bigint)") }
+        func setStandbys(_ names: String) async throws {
+            try await server.execute("ALTER SYSTEM SET synchronous_standby_names = '\(names)'", in: database.url)
+            try await server.execute("SELECT pg_reload_conf()", in: database.url)
+            // Done by the process that reads what commits are to wait for, after it did that.
+            try await server.execute("CHECKPOINT", in: database.url)
+        }
+        func untilWaiting(_ query: String) async throws {
+            let waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '\(query)'"
+            while try await server.execute(waiting, in: database.url) != ["1"] { await Task.yield() }
+        }
+        // None is there.
+        try await setStandbys("*")
+        async let isCommitted = database.withSession { session throws in
+            try session.inTransaction(lock: testLock) {
+                try session.post("INSERT INTO t VALUES (1)")
+                return true
+            }
+        }
+        try await untilWaiting("COMMIT%")
+        try await server.execute(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", in: database.url)
+        try await untilWaiting("%emit%")
+        try await setStandbys("")
+        #expect(try await isCommitted)
+        #expect(try await database.withSession { try $0.numbers("SELECT x FROM t") } == [1])
+    }
+
     @Test func whatBecameOfACommitIsNotGuessedAfterAPromotion() {
         let trace = CommitTrace(transaction: 5, timeline: "00000001", process: 1)
         #expect(CommitOutcome(status: "committed", timeline: "00000001", trace: trace) == .committed)

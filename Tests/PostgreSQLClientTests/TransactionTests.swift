@@ -168,6 +168,51 @@ struct TransactionTests {
         #expect(attempts.withLock { $0 } >= 2)
     }
 
+    /// Between two statements the server would wait 30 s for it, and in the middle of what it sends at once without an end.
+    @Test(arguments: [0, 200])
+    func whoHoldsTheLockAndIsSilentIsCutOffByTheNext(posts: Int) async throws {
+        let database = try await makeTable()
+        // Longer than a silence may last.
+        let patient = try PostgreSQLConfiguration(url: database.url + "&options=-c%20lock_timeout%3D3500ms")
+        let holder = PostgreSQLPool(database.configuration, readers: 1, logger: Logger(label: "test"))
+        defer { holder.close() }
+        let (isHeld, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let attempts = Shared(0)
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        holder.withWriter { session in
+            let result = Result {
+                try session.get().inTransaction(lock: testLock) {
+                    _ = try session.get().numbers("SELECT 1")
+                    for number in 0..<posts { try session.get().post("INSERT INTO t VALUES ($1)", [Int64(number)]) }
+                    let isFirst = attempts.withLock { count in
+                        count += 1
+                        return count == 1
+                    }
+                    if isFirst {
+                        isHeld.signal()
+                        release.wait()
+                    }
+                    return true
+                }
+            }
+            end.yield((try? result.get()) ?? false)
+            end.finish()
+        }
+        try await database.withSession(patient) { session throws in
+            isHeld.wait()
+            _ = try session.inTransaction(lock: testLock) {
+                try session.post("INSERT INTO t VALUES (-1)")
+                return true
+            }
+            #expect(try session.numbers("SELECT x FROM t") == [-1])
+        }
+        release.signal()
+        // It finds its connection gone, and does it again.
+        for await isCommitted in ends { #expect(isCommitted) }
+        #expect(attempts.withLock { $0 } == 2)
+        #expect(try await database.withSession { try $0.numbers("SELECT count(*) FROM t") } == [Int64(posts) + 1])
+    }
+
     @Test func errorThatLastsIsToldAfterAFewAttempts() async throws {
         let database = try await makeTable()
         try await database.withSession { session throws in

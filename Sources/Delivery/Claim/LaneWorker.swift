@@ -180,7 +180,8 @@ extension LaneWorker {
     private func prepare(_ claims: [ClaimedDelivery], worker: WorkerID, since start: TraceTime?) async {
         let singles = await loadSingles(of: claims)
         var builder = PushBatchBuilder(
-            claims, lane: gate.lane, now: wallTime(), random: random, notesTraced: tracer != nil)
+            claims, lane: gate.lane, now: wallTime(), random: random, notesTraced: tracer != nil,
+            mayLeave: { [lease] in lease.maySend(worker) })
         var place = 0
         while place < claims.count {
             let id = claims[place].message
@@ -244,7 +245,7 @@ extension LaneWorker {
         let (own, others) = (direct.filter { $0.worker == worker }, direct.filter { $0.worker != worker })
         var builder = PushBatchBuilder(
             own.flatMap(\.claims.deliveries), lane: gate.lane, now: wallTime(), random: random,
-            notesTraced: tracer != nil)
+            notesTraced: tracer != nil, mayLeave: { [lease] in lease.maySend(worker) })
         var place = 0
         for item in own {
             let claims = item.claims

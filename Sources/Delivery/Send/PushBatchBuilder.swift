@@ -37,6 +37,7 @@ struct PushBatchBuilder {
     private let now: Timestamp
     private let random: @Sendable () -> Double
     private let notesTraced: Bool
+    private let mayLeave: (@Sendable () -> Bool)?
     private var slots: [PushRoute: Int] = [:]
     // Of the message that is open:
     private var opened: (message: Message, content: any MessageContent)?
@@ -53,12 +54,15 @@ struct PushBatchBuilder {
     /// What is clear without an attempt.
     private(set) var decided: [Settlement] = []
 
-    /// - Parameter notesTraced: whether traced messages are noted.
+    /// - Parameters:
+    ///   - notesTraced: whether traced messages are noted.
+    ///   - mayLeave: whether what was claimed may still be sent.
     init(
         _ claims: [ClaimedDelivery], lane: Lane, now: Timestamp, random: @escaping @Sendable () -> Double,
-        notesTraced: Bool = false
+        notesTraced: Bool = false, mayLeave: (@Sendable () -> Bool)? = nil
     ) {
         self.notesTraced = notesTraced
+        self.mayLeave = mayLeave
         self.claims = claims
         self.lane = lane
         self.now = now
@@ -152,7 +156,7 @@ struct PushBatchBuilder {
                 route: batches[slot].route, lane: lane,
                 address: address, isProven: !isSuspect, isAwaited: isAwaited, content: content,
                 payload: content.isPersonal ? content.payload(for: claims[place].registration.id) : content.payload,
-                id: traits.pushID))
+                id: traits.pushID, mayLeave: mayLeave))
     }
 
     private mutating func plan(for key: AppKey, _ look: (AppKey) -> (app: App?, push: (any ComposedPush)?)) -> Int {

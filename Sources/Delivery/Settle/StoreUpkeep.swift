@@ -51,7 +51,8 @@ struct StoreUpkeep: Sendable {
         }
     }
 
-    /// Books what cancelled messages have left, at the start and after each cancellation.
+    /// Books what cancelled messages have left: at the start, after each cancellation here, and now and then what another
+    /// gateway cancelled that ended before it had booked all.
     private func bookCancelled() async {
         var failures = 0
         while !Task.isCancelled {
@@ -88,6 +89,7 @@ struct StoreUpkeep: Sendable {
                     for gate in gates { gate.wake() }
                 }
                 try await bookExpired()
+                cancelled.raise()
                 try await bringForward()
                 await countOwnEnds()
             } catch {

@@ -22,8 +22,9 @@ package final class ConnectionPool: Sendable {
     ///
     /// Cancelling the task does not cut the wait for room short: room comes within the queue time limit at the latest.
     ///
-    /// - Parameter isWanted: asked on the loop thread by ``reconsider()`` about what waits for a stream, by its place in the
-    ///   batch. It must not block. `nil`: everything is wanted.
+    /// - Parameter isWanted: asked on the loop thread by ``reconsider()`` about what waits for a stream, and before a stream opens for
+    ///   what has waited for ``PoolConfiguration/wantedTime``, by its place in the batch. It must not block. `nil`: everything
+    ///   is wanted.
     package func submit(
         _ requests: [Request], isWanted: (@Sendable (_ index: Int) -> Bool)? = nil,
         completion: @escaping @Sendable ([RequestCompletion]) -> Void

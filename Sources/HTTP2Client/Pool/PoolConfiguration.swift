@@ -42,6 +42,9 @@ package struct PoolConfiguration: Sendable {
     /// How long after ``ConnectionPool/reconsider()`` those that come to wait are asked about too: they were wanted when
     /// they set out.
     package var reconsiderTime: Duration = .seconds(1)
+    /// How long a request counts as wanted since it was submitted. Before a stream opens for one that waited longer, the
+    /// submitter is asked: the process may have been stopped meanwhile.
+    package var wantedTime: Duration = .seconds(1)
     /// Silence after which a PING is sent before the connection is trusted again, and while answers are outstanding. Zero:
     /// none is sent.
     package var pingInterval: Duration = .seconds(20)

@@ -3,7 +3,8 @@ import DequeModule
 /// What `submit` was given. Shared by caller and loop; never changes.
 final class RequestBatch: Sendable {
     let requests: [Request]
-    /// Asked on the loop when the submitter changed its mind; `nil`: everything is wanted.
+    /// Asked on the loop when the submitter changed its mind, and before a request goes that has waited for long
+    /// (``PoolConfiguration/wantedTime``); `nil`: everything is wanted.
     let isWanted: (@Sendable (_ index: Int) -> Bool)?
     let completion: @Sendable ([RequestCompletion]) -> Void
     let submittedAt: Instant

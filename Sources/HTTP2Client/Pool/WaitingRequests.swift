@@ -7,6 +7,7 @@ struct WaitingRequests {
     private let patience: Int64
     /// How long after ``reconsider()`` requests are asked about as they come.
     private let reconsiderTime: Duration
+    private let wantedTime: Int64
     private var queue = RequestQueue()
     /// Requests that left the queue in this turn of the loop.
     private var left = (urgent: 0, normal: 0)
@@ -16,6 +17,7 @@ struct WaitingRequests {
         self.loop = loop
         patience = settings.queueTimeout
         reconsiderTime = settings.configuration.reconsiderTime
+        wantedTime = settings.configuration.wantedTime.wholeNanoseconds
     }
 
     private static let withdrawn = TransportFailure(.withdrawn, "not wanted any more")
@@ -37,7 +39,7 @@ struct WaitingRequests {
             let ticket = Ticket(batch: batch, index: index)
             if !isOpen {
                 refuse(ticket, Self.closing)
-            } else if isDoubtful, !ticket.isWanted {
+            } else if isDoubtful || isOld(ticket), !ticket.isWanted {
                 refuse(ticket, Self.withdrawn)
             } else {
                 queue.append(ticket)
@@ -52,8 +54,19 @@ struct WaitingRequests {
         for ticket in queue.take(where: { !$0.isWanted }) { refuse(ticket, Self.withdrawn) }
     }
 
-    /// Takes a request for a stream; ``opened(_:isUrgent:)`` or ``putBack(_:)`` follows.
-    mutating func popFirst(isUrgent: Bool) -> Ticket? { queue.popFirst(isUrgent: isUrgent) }
+    /// Takes a request for a stream; ``opened(_:isUrgent:)`` or ``putBack(_:)`` follows. One that has waited for long and is
+    /// not wanted any more ends instead.
+    mutating func popFirst(isUrgent: Bool) -> Ticket? {
+        while let ticket = queue.popFirst(isUrgent: isUrgent) {
+            guard isOld(ticket), !ticket.isWanted else { return ticket }
+            refuse(ticket, Self.withdrawn)
+        }
+        return nil
+    }
+
+    private func isOld(_ ticket: Ticket) -> Bool {
+        loop.now.elapsed(since: ticket.batch.requestBatch.submittedAt) >= wantedTime
+    }
 
     /// There was no stream for a request.
     mutating func putBack(_ ticket: Ticket) { queue.putBack(ticket) }

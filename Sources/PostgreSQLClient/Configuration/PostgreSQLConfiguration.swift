@@ -73,11 +73,12 @@ package struct PostgreSQLConfiguration: Sendable {
         "client_encoding": "UTF8",
     ]
 
-    /// Limits on the server's side, so that a node that hangs holds no lock for long. Statements are made for indexes: a plan
-    /// that reads a whole table instead, or hashes, sorts or merges all of it, as for a table that was small when it was
-    /// analyzed, or for a LIMIT that is a parameter, would be kept for all later calls.
+    /// Limits on the server's side, so that a node that hangs, or whose machine is gone, holds no lock for long. Statements are
+    /// made for indexes: a plan that reads a whole table instead, or hashes, sorts or merges all of it, as for a table that was
+    /// small when it was analyzed, or for a LIMIT that is a parameter, would be kept for all later calls.
     private static let options = """
         -c statement_timeout=15s -c idle_in_transaction_session_timeout=30s -c lock_timeout=5s -c timezone=UTC \
+        -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=20s \
         -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c max_parallel_workers_per_gather=0 -c jit=off
         """
 

@@ -31,8 +31,9 @@ import CPostgreSQL
         self.answerTimeout = answerTimeout
         // The server's code is told in texts only here.
         unsafe PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
-        // Otherwise they go to standard error.
-        unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        // Otherwise they go to standard error. This object ends the connection, so it is there whenever one comes.
+        unsafe PQsetNoticeReceiver(
+            handle, { unsafe Connection.note($0, $1) }, Unmanaged.passUnretained(self).toOpaque())
         try finishConnecting(Deadline(in: timeout))
         unsafe PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
         guard unsafe PQsetnonblocking(handle, 1) == 0, unsafe PQenterPipelineMode(handle) == 1 else {
@@ -75,6 +76,19 @@ import CPostgreSQL
 
     /// Whether a COMMIT is out whose answer did not come.
     private(set) var isCommitUnanswered = false
+
+    /// Whether the server said of the last COMMIT that it took place, and that somebody ended its wait for a standby
+    /// (postgresql.org/docs/15/warm-standby.html#SYNCHRONOUS-REPLICATION).
+    private(set) var isCommitUnreplicated = false
+
+    /// Takes a notice of the server, on the thread that reads its answers. What else warns at a COMMIT costs a question.
+    @unsafe private static func note(_ context: UnsafeMutableRawPointer?, _ notice: OpaquePointer?) {
+        guard let context = unsafe context, let code = unsafe PQresultErrorField(notice, Int32(UInt8(ascii: "C"))),
+            [.warning, .adminShutdown].contains(SQLState(unsafe String(cString: code)))
+        else { return }
+        let connection = unsafe Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
+        connection.isCommitUnreplicated = connection.isCommitUnanswered
+    }
 
     /// The number of the transaction, once the server gave it.
     private(set) var transactionNumber: Int64?
@@ -146,7 +160,7 @@ import CPostgreSQL
     private func note(_ step: ConnectionState.TransactionStep) {
         switch step {
         // Also a part of it that is sent may be all that the server needs.
-        case .commit: isCommitUnanswered = true
+        case .commit: (isCommitUnanswered, isCommitUnreplicated) = (true, false)
         case .begin:
             kept.removeAll()
             (transactionNumber, passingFailure) = (nil, nil)

@@ -13,12 +13,15 @@ package struct SQLState: Hashable, Sendable, ExpressibleByStringLiteral {
         self.code = code
     }
 
+    package static let warning: SQLState = "01000"
     package static let uniqueViolation: SQLState = "23505"
     package static let serializationFailure: SQLState = "40001"
     package static let deadlock: SQLState = "40P01"
     package static let lockTimeout: SQLState = "55P03"
     /// By a timeout, or by an operator.
     package static let queryCancelled: SQLState = "57014"
+    /// The server or an operator ended the connection.
+    package static let adminShutdown: SQLState = "57P01"
     /// The server became a standby, or is one.
     package static let readOnlyTransaction: SQLState = "25006"
     package static let transactionAborted: SQLState = "25P02"

@@ -95,9 +95,34 @@ extension PostgreSQLSession {
             } catch let repetition as Repetition {
                 guard attempt < attempts else { throw repetition.cause }
                 logger.debug("A transaction runs again", metadata: metadata(repetition.cause))
+                if repetition.cause.state == .lockTimeout { endSilentHolder(of: lock) }
                 if repetition.pauses { Self.pause(for: .milliseconds(Int.random(in: 5...(10 << attempt)))) }
                 attempt += 1
             }
+        }
+    }
+
+    /// Ends the server's process that holds the lock of all writers and has waited for its client for seconds: of a node that was
+    /// stopped or cut off in the middle of a transaction. The server itself waits 30 s between two statements, and without an
+    /// end where it has got only a part of what belongs together.
+    private func endSilentHolder(of lock: Int64) {
+        do throws(PostgreSQLError) {
+            let statement = try statement(
+                """
+                SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+                WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+                    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                    AND (CAST(l.classid AS bigint) << 32) + CAST(l.objid AS bigint) = $1
+                    AND a.application_name = current_setting('application_name')
+                    AND a.wait_event = 'ClientRead' AND a.query_start < clock_timestamp() - interval '3 s'
+                """)
+            statement.bind(lock)
+            defer { statement.reset() }
+            while try statement.next() {
+                logger.warning("A gateway that was silent in the middle of a write was cut off by another one")
+            }
+        } catch {
+            logger.debug("Who holds the lock of writers was not found", metadata: metadata(error))
         }
     }
 
@@ -151,11 +176,14 @@ extension PostgreSQLSession {
         do throws(PostgreSQLError) {
             try commit.post(.commit)
             try connection.answer()
-            return true
+            guard connection.isCommitUnreplicated else { return true }
         } catch {
             guard connection.failure != nil, connection.isCommitUnanswered else { throw error }
             return try isCommitted(trace, mark, after: error)
         }
+        // It is committed, and a standby that takes over now may not have it.
+        return try isCommitted(
+            trace, mark, after: PostgreSQLError(.timedOut, "The wait for a standby was ended at the server."))
     }
 
     private func rollBack(_ connection: Connection) {
@@ -188,7 +216,9 @@ extension PostgreSQLSession {
             do throws(PostgreSQLError) {
                 try connect()
                 switch try outcome(of: trace, mark) {
-                case .committed: return true
+                case .committed:
+                    try replicate()
+                    return true
                 case .rolledBack: return false
                 case .running: try terminate(trace)
                 case nil: throw unknown(failure)
@@ -200,6 +230,12 @@ extension PostgreSQLSession {
             Self.pause(for: max(.milliseconds(20), pause ?? .zero))
         }
         throw unknown(failure)
+    }
+
+    /// Commits something of no meaning, which waits for the standbys that commits wait for: these have all that was committed
+    /// before, too. Without any it is on the disk at once.
+    private func replicate() throws(PostgreSQLError) {
+        try execute("SELECT pg_logical_emit_message(TRUE, 'herald', '')")
     }
 
     private func unknown(_ failure: PostgreSQLError) -> PostgreSQLError {
@@ -233,7 +269,8 @@ extension PostgreSQLSession {
         let statement = try statement(
             """
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE pid = $1 AND state <> 'active' AND backend_xid::text = ($2::bigint & 4294967295)::text
+            WHERE pid = $1 AND (state <> 'active' OR wait_event = 'ClientRead')
+                AND backend_xid::text = ($2::bigint & 4294967295)::text
             """)
         statement.bind(Int64(trace.process))
         statement.bind(trace.transaction)

@@ -4,9 +4,10 @@ import Synchronization
 
 /// Tells the commits of other processes from ours: the database counts all, and those of each process.
 ///
-/// The count of ours tells also whether a transaction is committed whose COMMIT had no answer.
+/// The row of this process tells also whether a transaction is committed whose COMMIT had no answer: each leaves a number there
+/// that no other one had.
 final class CommitCount: Sendable {
-    // Commits of this process are known here: its count is right again with the next one when its row was removed.
+    // Numbers of this process are known here: its row is right again with the next one when it was removed.
     private static let increment = """
         INSERT INTO meta (name, value) VALUES ('commits', 1), (?, CAST(? AS bigint))
         ON CONFLICT (name) DO UPDATE
@@ -17,15 +18,18 @@ final class CommitCount: Sendable {
     private static let processes = "SELECT name, value FROM meta WHERE name LIKE 'commits of %'"
     private static let remove = "DELETE FROM meta WHERE name = ? AND value = ?"
 
+    /// Commits of ours, as far as they are known to have taken place.
     private let own = Atomic<Int64>(0)
+    /// The number of the transaction that began last, whatever became of it.
+    private let begun = Atomic<Int64>(0)
     /// The row of this process.
     let name = "commits of \(String(UInt64.random(in: .min ... .max), radix: 16))"
     /// The counts of other processes when it was looked last.
     private let seen = Mutex<[String: Int64]>([:])
 
-    /// What the next transaction leaves.
+    /// What the next transaction leaves: a number of its own, since one before it may have been committed without our knowledge.
     func mark(_ session: PostgreSQLSession) -> CommitMark {
-        let number = own.load(ordering: .acquiring) + 1
+        let number = begun.add(1, ordering: .relaxed).newValue
         return CommitMark { [name] () throws(PostgreSQLError) in
             let statement = try session.statement(Self.increment)
             statement.bind(name)
@@ -44,7 +48,8 @@ final class CommitCount: Sendable {
         own.add(1, ordering: .releasing)
     }
 
-    /// A number that changes with the commits of others. Beside a commit of ours it may be one too high for a moment.
+    /// A number that changes with the commits of others. Beside a commit of ours it may be one too high for a moment, and it is
+    /// from one on of which it is not known that it took place.
     func others(_ db: any Database) throws -> Int64 {
         let statement = try db.statement(Self.all)
         guard try statement.next() else { return 0 }

@@ -13,6 +13,8 @@ package struct DatabaseFacts: Hashable, Sendable {
     package var commitLevel = "on"
     /// `synchronous_standby_names`: for which standbys; empty: for none.
     package var synchronousNames = ""
+    /// Whether the user may know more of standbys than that they are connected.
+    package var seesReplication = true
     /// Standbys that are connected.
     package var standbys = 0
     /// Of these, those that commits wait for.
@@ -27,7 +29,8 @@ package struct DatabaseFacts: Hashable, Sendable {
             CAST(current_setting('synchronous_standby_names') AS text),
             (SELECT count(*) FROM pg_stat_replication),
             (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')),
-            (SELECT CAST(min(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)) AS bigint) FROM pg_stat_replication)
+            (SELECT CAST(min(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)) AS bigint) FROM pg_stat_replication),
+            pg_has_role('pg_read_all_stats', 'USAGE')
         """
 
     /// Asks the server of a store.
@@ -46,6 +49,7 @@ package struct DatabaseFacts: Hashable, Sendable {
                 facts.standbys = Int(statement.number(5))
                 facts.synchronousStandbys = Int(statement.number(6))
                 facts.lag = statement.optionalNumber(7)
+                facts.seesReplication = statement.number(8) == 1
                 return facts
             }
         } catch {

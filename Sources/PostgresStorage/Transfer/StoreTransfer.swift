@@ -50,6 +50,8 @@ package struct StoreTransfer: Sendable {
         for setting in ["statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"] {
             try Self.ask(db, "SELECT set_config('\(setting)', '0', TRUE)")
         }
+        // Not one of the gateways, which cut each other off after a silence.
+        try Self.ask(db, "SELECT set_config('application_name', 'herald move', TRUE)")
         let tables = try TransferTable.all(in: db)
         for table in tables {
             guard !Self.made.contains(table.name) else { continue }

@@ -48,9 +48,12 @@ package struct TransportCause: RawRepresentable, Hashable, Sendable, CustomStrin
     /// The gateway ended before the answer was recorded; the push may have been sent.
     package static let interrupted = TransportCause(rawValue: "interrupted")
 
+    /// The gateway had no contact with the store for so long that another one may have the push by now.
+    package static let leaseOver = TransportCause(rawValue: "lease_over")
+
     /// Every cause that the gateway itself gives.
     package static let known: [TransportCause] = [
         connectFailed, tlsFailed, connectionLost, refused, reset, timedOut, shutdown, noRoute, protocolError,
-        signingFailed, interrupted,
+        signingFailed, interrupted, leaseOver,
     ]
 }

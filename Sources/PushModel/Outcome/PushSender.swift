@@ -17,11 +17,13 @@ package struct Push: Sendable {
     package let payload: [UInt8]
     /// `apns-id`.
     package let id: PushID
+    /// Whether it may still be sent by this gateway; `nil`: it may. Asked from any thread, must not block.
+    package let mayLeave: (@Sendable () -> Bool)?
 
     /// Puts a push together. An address of which nothing is known is a suspect.
     package init(
         route: PushRoute, lane: Lane, address: Address, isProven: Bool = false, isAwaited: Bool = false,
-        content: any ComposedPush, payload: [UInt8], id: PushID
+        content: any ComposedPush, payload: [UInt8], id: PushID, mayLeave: (@Sendable () -> Bool)? = nil
     ) {
         self.route = route
         self.lane = lane
@@ -31,6 +33,7 @@ package struct Push: Sendable {
         self.content = content
         self.payload = payload
         self.id = id
+        self.mayLeave = mayLeave
     }
 }
 

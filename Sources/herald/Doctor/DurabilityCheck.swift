@@ -52,6 +52,12 @@
             let isWaitedFor = !facts.synchronousNames.isEmpty && ["on", "remote_apply"].contains(facts.commitLevel)
             if isWaitedFor {
                 let names = "synchronous_standby_names = \(facts.synchronousNames)"
+                guard facts.seesReplication else {
+                    return Finding(
+                        .warning, "replication",
+                        "commits wait for standbys (\(names)); whether these are connected is not this user's to know: "
+                            + "GRANT pg_monitor to it")
+                }
                 guard facts.synchronousStandbys >= Self.waitedFor(facts.synchronousNames) else {
                     return Finding(
                         .bad, "replication",
