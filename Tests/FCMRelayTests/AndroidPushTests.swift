@@ -83,6 +83,13 @@ struct AndroidPushTests {
         #expect(body["message"]?["android"]?["ttl"]?.stringValue == text)
     }
 
+    /// Zero would mean now or never.
+    @Test func inTheLastSecondOneIsLeft() throws {
+        let content = try push(#"{"data":{"a":"1"},"android":{"ttl":"15s"}}"#)
+        #expect(content.secondsToLive(at: Self.now + .milliseconds(14_200)) == 1)
+        #expect(content.secondsToLive(at: Self.now + .milliseconds(15_000)) == 0)
+    }
+
     @Test func fourWeeksAreTheLongest() throws {
         let content = try push(#"{"data":{"a":"1"}}"#, lifetime: .seconds(3_000_000))
         #expect(content.secondsToLive(at: Self.now) == 2_419_200)

@@ -48,6 +48,12 @@ struct BrowserPushTests {
                 + #""fcmMessageId":"m-1"}"#)
     }
 
+    /// In protobuf's JSON mapping an empty map is none.
+    @Test func emptyDataOfTheBlockLeavesTheCommonOnes() throws {
+        let push = try push(#"{"data":{"a":"1"},"webpush":{"data":{}}}"#)
+        #expect(text(push) == #"{"data":{"a":"1"},"from":"123","fcmMessageId":"m-1"}"#)
+    }
+
     @Test func aBroadcastSaysFromWhichTopicItComes() throws {
         let push = try push(#"{"data":{"a":"1"}}"#, topic: Topic(rawValue: "news"))
         #expect(text(push) == #"{"data":{"a":"1"},"from":"/topics/news","fcmMessageId":"m-1"}"#)

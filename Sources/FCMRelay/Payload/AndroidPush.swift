@@ -74,11 +74,12 @@ package final class AndroidPush: ComposedPush {
     /// What Google says of the message in one of its two forms.
     func answers(isWhole: Bool) -> MessageAnswers { isWhole ? wholeAnswers : androidAnswers }
 
-    /// The `ttl` to ask for now, in whole seconds.
+    /// The `ttl` to ask for now, in whole seconds. In the last second it is one: zero would mean now or never.
     func secondsToLive(at now: Timestamp) -> Int64 {
         if isNowOrNever { return 0 }
-        let left = min((expiresAt - now).components.seconds, AndroidParts.longestTimeToLive.components.seconds)
-        return max(0, left)
+        let (seconds, part) = (expiresAt - now).components
+        if seconds == 0, part > 0 { return 1 }
+        return max(0, min(seconds, AndroidParts.longestTimeToLive.components.seconds))
     }
 }
 

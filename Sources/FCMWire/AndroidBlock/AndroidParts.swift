@@ -55,7 +55,9 @@ package struct AndroidParts: Sendable {
             case .number(let text)?: text == "1"
             case .null?, .bool?, .array?, .object?, nil: isDisplayed
             }
-        let data = value("data") ?? common.first { $0.name == "data" }?.value
+        let ownData = value("data")
+        // An empty map is none (protobuf's JSON mapping).
+        let data = (ownData == .object([]) ? nil : ownData) ?? common.first { $0.name == "data" }?.value
         countedBytes = (data?.textBytes ?? 0) + (notification?.textBytes ?? 0)
     }
 }

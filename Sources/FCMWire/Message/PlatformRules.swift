@@ -183,7 +183,8 @@ struct PlatformRules {
     private mutating func checkSize(
         _ platform: String, _ data: JSONValue?, _ notification: JSONValue?, at path: String
     ) {
-        let parts = [data ?? common("data"), notification ?? common("notification")]
+        // An empty map is none (protobuf's JSON mapping).
+        let parts = [(data == .object([]) ? nil : data) ?? common("data"), notification ?? common("notification")]
         let bytes = parts.reduce(0) { $0 + ($1?.textBytes ?? 0) }
         guard bytes > Self.payloadLimitBytes else { return }
         violations.note(

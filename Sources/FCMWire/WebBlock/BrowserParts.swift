@@ -33,7 +33,8 @@ package struct BrowserParts: Sendable {
         urgency = headers["urgency"].flatMap(Urgency.init) ?? .normal
         topic = headers["topic"]
         notification = Self.notification(MessageSchema.webpush.value("notification", of: block), over: content)
-        if case .object(let members)? = MessageSchema.webpush.value("data", of: block) {
+        // An empty map is none (protobuf's JSON mapping).
+        if case .object(let members)? = MessageSchema.webpush.value("data", of: block), !members.isEmpty {
             data = members
         } else {
             data = content.data.map { JSONValue.Member($0.key, .string($0.value)) }

@@ -120,10 +120,10 @@ struct Gateway: Service {
             sharedTokens?.begin(in: nodes)
             let asked = ContinuousClock.now
             sharedTime.update(to: try await nodes.time(), asked: asked)
-        }
-        // Messages are accepted all the same: who runs it is to know what that is worth.
-        for finding in await SharedStore.findings(of: store, isUnsafeAllowed: false) where finding.grade == .bad {
-            logger.error("the database is not safe", metadata: ["problem": "\(finding.text)"])
+            // Messages are accepted all the same: who runs it is to know what that is worth.
+            for finding in await SharedStore.findings(of: store, isUnsafeAllowed: false) where finding.grade == .bad {
+                logger.error("the database is not safe", metadata: ["problem": "\(finding.text)"])
+            }
         }
         // Nor does it jump back when the clock is set.
         let start = ContinuousClock.now
